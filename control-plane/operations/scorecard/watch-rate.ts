@@ -14,7 +14,7 @@ import type { AlertSide, StoredEvidence } from '../../platform/store/models/scor
 /** A rate within its limit opens an alert once in this many calls at most, on average. */
 export const CALLS_PER_FALSE_ALARM = 100_000;
 /** An alert of a rate that is still beyond its limit is closed once in this many calls at most, on average. */
-export const CALLS_PER_FALSE_RETURN = 1_000;
+export const CALLS_PER_FALSE_RETURN = 10_000;
 
 /** Odds of the alternatives, as multiples of those of the limit; the second one is that of the drift. */
 const FACTORS = [1.5, 2, 3, 6];

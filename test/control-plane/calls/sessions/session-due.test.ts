@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vites
 import { relayOutbox } from '#control-plane/calls/outbox/relay.ts';
 import { sweep } from '#control-plane/calls/settlement/sweep.ts';
 import type { SessionDocument } from '#control-plane/platform/store/models/session-model.ts';
+import { scoreCalls } from '#control-plane/operations/scorecard/score-counter.ts';
 import { DUE_BITS, dueIn } from '#control-plane/platform/store/session-due.ts';
 import type { TestUser } from '../../test-api.ts';
 import { openTestCalls, type TestCalls } from '../../test-calls.ts';
@@ -39,18 +40,20 @@ async function dueOf(id: string): Promise<string[]> {
 }
 
 describe('what is due in a session', () => {
-  it('is its life, then its analysis, and nothing once it is settled, reported and analysed', async () => {
+  it('is its life, then its analysis and score, and nothing once it is settled, reported, analysed and scored', async () => {
     const id = await joined();
     expect(await dueOf(id)).toEqual(['live']);
     await api.report(id, { type: 'ended', at: api.at(9_000), end_reason: 'user_hangup' });
-    expect(await dueOf(id)).toEqual(['analysis']);
+    expect(await dueOf(id)).toEqual(['analysis', 'score']);
     await api.context.models.sessions.updateOne(
       { _id: id },
       { $set: { 'analysis.state': 'running', 'analysis.job_id': 'job' }, $bit: { due: { xor: 8 | 16 } } },
     );
-    expect(await dueOf(id)).toEqual(['analysing']);
+    expect(await dueOf(id)).toEqual(['analysing', 'score']);
     const result = { status: 'skipped' as const, summary: null, data: [], criteria_results: [], error: null };
     await api.report(id, { type: 'analysis', job_id: 'job', result });
+    expect(await dueOf(id)).toEqual(['score']);
+    await scoreCalls(api.context);
     expect([await dueOf(id), (await read(id)).due]).toEqual([[], 0]);
     await api.request('POST', `/v1/agent/sessions/${id}/analysis`, { key: user.key });
     expect(await dueOf(id)).toEqual(['analysis']);
@@ -65,9 +68,9 @@ describe('what is due in a session', () => {
     ];
     await api.report(id, { type: 'ended', at: api.at(), end_reason: 'user_hangup' });
     for (const spy of failing) spy.mockRestore();
-    expect(await dueOf(id)).toEqual(['settlement', 'outbox', 'analysis']);
+    expect(await dueOf(id)).toEqual(['settlement', 'outbox', 'analysis', 'score']);
     await sweep(api.context, { graceMs: 0, startedAtMs: api.clock.wallTime() });
-    expect(await dueOf(id)).toEqual(['analysis']);
+    expect(await dueOf(id)).toEqual(['analysis', 'score']);
   });
 
   it('keeps an event that comes while earlier ones are handed over', async () => {

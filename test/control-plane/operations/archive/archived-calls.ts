@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { startAnalysisRunner } from '#control-plane/jobs/analysis/analysis-runner.ts';
 import { CallCounter } from '#control-plane/operations/analytics/call-counter.ts';
 import { Archiver } from '#control-plane/operations/archive/archive-sessions.ts';
+import { scoreCalls } from '#control-plane/operations/scorecard/score-counter.ts';
 import type { SessionDocument } from '#control-plane/platform/store/models/session-model.ts';
 import { ANNOUNCED_MS, archivedMonths } from '#control-plane/platform/store/session-archive.ts';
 import type { TestUser } from '../../test-api.ts';
@@ -53,6 +54,7 @@ export async function openTestArchive(environment: Record<string, string> = {}):
     await analyses.idle();
     await analyses.close();
     await new CallCounter(api.context, 'test').count();
+    await scoreCalls(api.context);
     return id;
   };
   const idsIn = async (collection: { find: (filter: object) => { toArray(): Promise<unknown[]> } }) =>

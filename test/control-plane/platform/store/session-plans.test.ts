@@ -15,6 +15,7 @@ import { lastConversation } from '#control-plane/jobs/sms/last-conversation.ts';
 import { CallCounter } from '#control-plane/operations/analytics/call-counter.ts';
 import { Archiver } from '#control-plane/operations/archive/archive-sessions.ts';
 import { enforceRetention } from '#control-plane/operations/privacy/retention.ts';
+import { scoreCalls } from '#control-plane/operations/scorecard/score-counter.ts';
 import { countDueCalls } from '#control-plane/operations/shares/share-counter.ts';
 import type { BackgroundLoop } from '#control-plane/platform/background/background-loop.ts';
 import { openRooms } from '#control-plane/platform/open-rooms.ts';
@@ -47,10 +48,10 @@ const ASKING = [
   'operations/analytics/call-counter.ts',
   'operations/analytics/read-calls.ts',
   'operations/archive/archive-sessions.ts',
+  'operations/due-calls.ts',
   'operations/health/state-metrics.ts',
   'operations/privacy/erase.ts',
   'operations/privacy/retention.ts',
-  'operations/shares/share-counter.ts',
   'platform/store/find-session-page.ts',
 ];
 /** Files that ask for sessions by their ids only. */
@@ -66,6 +67,7 @@ const BY_ID = [
   'calls/sessions/session-store.ts',
   'operations/analytics/count-calls.ts',
   'operations/events/event-routes.ts',
+  'operations/scorecard/count-scored-calls.ts',
   'operations/shares/count-share-calls.ts',
   'platform/store/session-archive.ts',
 ];
@@ -206,6 +208,7 @@ async function askForOthers(): Promise<void> {
   await counter.isDone();
   for (const question of statistics) await get(`/v1/agent/analytics?${question}`);
   await countDueCalls(context);
+  await scoreCalls(context);
   await lastConversation(context, {
     agent: { _id: agentId, team_id: user.teamId },
     person: CALLER,
