@@ -17,6 +17,7 @@ import { addModelCommands } from './models.ts';
 import { addNumberCommands } from './numbers.ts';
 import { addRehearseCommand } from './rehearse.ts';
 import { addReplayCommands } from './replay.ts';
+import { addScorecardCommand } from './scorecard.ts';
 import { addSessionCommands } from './sessions.ts';
 import { addShareCommand } from './share.ts';
 import { addStartCommand } from './start.ts';
@@ -56,6 +57,7 @@ for (const add of [
   addNumberCommands,
   addSessionCommands,
   addShareCommand,
+  addScorecardCommand,
   addReplayCommands,
   addRehearseCommand,
   addCallFileCommands,

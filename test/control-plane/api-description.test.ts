@@ -1,7 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { EXAMPLE_IDS } from '#control-plane/platform/http/example-of.ts';
-import { shareWebhookEvent, textWebhookEvent, webhookEvent } from '#protocol/webhook-events.ts';
+import {
+  scorecardWebhookEvent,
+  shareWebhookEvent,
+  textWebhookEvent,
+  webhookEvent,
+} from '#protocol/webhook-events.ts';
 import { describedRoutes, encoded, type Media, type Route } from './described-routes.ts';
 import { openTestApi, type TestApi, type TestUser } from './test-api.ts';
 
@@ -134,9 +139,12 @@ describe('the description of the API', () => {
     const { webhooks } = (await api.request('GET', '/openapi.json')).body as {
       webhooks: Record<string, { post: { requestBody: { content: Record<string, Media> } } }>;
     };
-    const events = [...webhookEvent.options, ...textWebhookEvent.options, shareWebhookEvent].map(
-      ({ shape }) => shape.event.value,
-    );
+    const events = [
+      ...webhookEvent.options,
+      ...textWebhookEvent.options,
+      shareWebhookEvent,
+      scorecardWebhookEvent,
+    ].map(({ shape }) => shape.event.value);
     expect(Object.keys(webhooks)).toEqual([...events, 'call.inbound']);
     for (const [event, { post }] of Object.entries(webhooks)) {
       const { schema, example } = post.requestBody.content['application/json'] as Media;

@@ -65,14 +65,23 @@ const scorecardRecord = z.object({
     .describe('One per hour or day (UTC), also without calls.'),
 });
 
+const timeLimit = z.iso.datetime({ offset: true }).optional();
 const callsQuery = z.strictObject({
   ...listQuery,
-  tag: z.enum(CALL_TAGS).optional(),
-  criterion: z.string().max(64).optional(),
-  result: analysisResult.shape.criteria_results.element.shape.result.optional(),
-  version: z.coerce.number().int().min(1).max(1_000_000).optional(),
-  from: z.iso.datetime({ offset: true }).optional(),
-  to: z.iso.datetime({ offset: true }).optional(),
+  tag: z.enum(CALL_TAGS).optional().describe('Calls with this tag.'),
+  criterion: z.string().max(64).optional().describe('Calls in which this criterion was judged.'),
+  result: analysisResult.shape.criteria_results.element.shape.result
+    .optional()
+    .describe('How it was judged; absent: `failure`.'),
+  version: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(1_000_000)
+    .optional()
+    .describe('Number of the version that the calls had; absent: any.'),
+  from: timeLimit.describe('Only calls that began then or later, RFC 3339.'),
+  to: timeLimit.describe('Only calls that began before, RFC 3339.'),
 });
 type CallsQuery = z.output<typeof callsQuery>;
 

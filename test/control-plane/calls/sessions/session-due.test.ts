@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { relayOutbox } from '#control-plane/calls/outbox/relay.ts';
 import { sweep } from '#control-plane/calls/settlement/sweep.ts';
-import type { SessionDocument } from '#control-plane/platform/store/models/session-model.ts';
 import { scoreCalls } from '#control-plane/operations/scorecard/score-counter.ts';
+import type { SessionDocument } from '#control-plane/platform/store/models/session-model.ts';
 import { DUE_BITS, dueIn } from '#control-plane/platform/store/session-due.ts';
 import type { TestUser } from '../../test-api.ts';
 import { openTestCalls, type TestCalls } from '../../test-calls.ts';

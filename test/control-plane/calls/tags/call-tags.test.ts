@@ -91,13 +91,20 @@ describe('an agent in a loop', () => {
   const again = 'I did not get that, could you say your order number once more?';
 
   it('is one that says nearly the same for the third time', () => {
-    const items = conversation('assistant', [again, 'One moment please, I am looking.', again, `Sorry. ${again}`]);
+    const items = conversation('assistant', [
+      again,
+      'One moment please, I am looking.',
+      again,
+      `Sorry. ${again}`,
+    ]);
     expect(tags({ items })).toMatchObject([{ tag: 'loop', count: 1, moments: [{ at_ms: 3_000 }] }]);
   });
 
   it('is none that repeats itself once, or says something short often', () => {
     expect(names({ items: conversation('assistant', [again, again]) })).toEqual([]);
-    expect(names({ items: conversation('assistant', ['All right!', 'All right!', 'All right!']) })).toEqual([]);
+    expect(names({ items: conversation('assistant', ['All right!', 'All right!', 'All right!']) })).toEqual(
+      [],
+    );
   });
 });
 
@@ -119,7 +126,9 @@ describe('a caller', () => {
     ['es', '¡Cállate ya!'],
   ])('who ends in anger is told by the words of the language %s', (language, line) => {
     const items = conversation('user', ['Hello', line]);
-    expect(tags({ items }, { language })).toMatchObject([{ tag: 'anger_words', moments: [{ at_ms: 1_000 }] }]);
+    expect(tags({ items }, { language })).toMatchObject([
+      { tag: 'anger_words', moments: [{ at_ms: 1_000 }] },
+    ]);
   });
 
   it('is judged by their last three lines and by whole words', () => {
@@ -169,7 +178,13 @@ describe('a wrong language', () => {
   });
 
   it('is none if the agent has followed the caller, or if there is too little to tell', () => {
-    const both = [...conversation('user', spanish), ...conversation('assistant', spanish.map((line) => `Sí. ${line}`))];
+    const both = [
+      ...conversation('user', spanish),
+      ...conversation(
+        'assistant',
+        spanish.map((line) => `Sí. ${line}`),
+      ),
+    ];
     expect(names({ items: both })).not.toContain('wrong_language');
     const short = [said('user', 'el niño'), ...conversation('assistant', english)];
     expect(names({ items: short })).toEqual([]);
@@ -179,7 +194,10 @@ describe('a wrong language', () => {
 describe('the tags of any call', () => {
   const message = fc.record({
     role: fc.constantFrom('user' as const, 'assistant' as const),
-    content: fc.oneof(fc.string({ unit: 'binary', maxLength: 200 }), fc.constantFrom('', 'no no no no no', '🤷')),
+    content: fc.oneof(
+      fc.string({ unit: 'binary', maxLength: 200 }),
+      fc.constantFrom('', 'no no no no no', '🤷'),
+    ),
     ms: fc.integer({ min: -1_000, max: 3_600_000 }),
   });
   const calls = fc.record({
@@ -222,11 +240,15 @@ describe('the tags of any call', () => {
 
   it('never become fewer by a looser threshold', () => {
     fc.assert(
-      fc.property(fc.array(fc.integer({ min: 0, max: 20_000 })), fc.integer({ min: 1_000, max: 20_000 }), (all, from) => {
-        const count = (dead_air_ms: number) =>
-          tags({ silences: all.map((ms) => silence(ms)) }, { scorecard: { dead_air_ms } })[0]?.count ?? 0;
-        expect(count(from)).toBeLessThanOrEqual(count(Math.max(1_000, from / 2)));
-      }),
+      fc.property(
+        fc.array(fc.integer({ min: 0, max: 20_000 })),
+        fc.integer({ min: 1_000, max: 20_000 }),
+        (all, from) => {
+          const count = (dead_air_ms: number) =>
+            tags({ silences: all.map((ms) => silence(ms)) }, { scorecard: { dead_air_ms } })[0]?.count ?? 0;
+          expect(count(from)).toBeLessThanOrEqual(count(Math.max(1_000, from / 2)));
+        },
+      ),
     );
   });
 });

@@ -44,12 +44,16 @@ describe('an alert without a cause', () => {
     { rule: RULE, rate: 0.1 },
     { rule: { rate: 'dead_air', above: 0.02 }, rate: 0.02 },
     { rule: { rate: 'dead_air', below: 0.6 }, rate: 0.6 },
-  ])('is rarer than stated, even with a rate at its limit: $rule', ({ rule, rate }) => {
-    const [agents, calls] = [100, 10_000];
-    const alarms = seeds(agents).flatMap((seed) => opened(run(seed, [{ rate, calls }], rule)));
-    console.info(`false alarms at the limit ${rate}: ${alarms.length} in ${agents * calls} calls`);
-    expect(alarms.length).toBeLessThanOrEqual((agents * calls) / CALLS_PER_FALSE_ALARM);
-  }, 120_000);
+  ])(
+    'is rarer than stated, even with a rate at its limit: $rule',
+    ({ rule, rate }) => {
+      const [agents, calls] = [100, 10_000];
+      const alarms = seeds(agents).flatMap((seed) => opened(run(seed, [{ rate, calls }], rule)));
+      console.info(`false alarms at the limit ${rate}: ${alarms.length} in ${agents * calls} calls`);
+      expect(alarms.length).toBeLessThanOrEqual((agents * calls) / CALLS_PER_FALSE_ALARM);
+    },
+    120_000,
+  );
 
   it('is not opened in a million calls by a rate that is half of its limit', () => {
     const alarms = seeds(100).flatMap((seed) => opened(run(seed, [{ rate: 0.05, calls: 10_000 }])));
@@ -62,18 +66,22 @@ describe('an alert with a cause', () => {
     { rate: 0.15, within: 2_000 },
     { rate: 0.2, within: 600 },
     { rate: 0.4, within: 120 },
-  ])('is opened for each of 100 agents whose rate becomes $rate instead of 0.05', ({ rate, within }) => {
-    const after = seeds(100).map((seed) => {
-      const changes = run(seed, [
-        { rate: 0.05, calls: 2_000 },
-        { rate, calls: within },
-      ]);
-      return (changes[0]?.call ?? Number.POSITIVE_INFINITY) - 2_000;
-    });
-    console.info(`from 5 % to ${rate * 100} %, limit 10 %: alert after ${median(after)} calls (median)`);
-    expect(Math.min(...after)).toBeGreaterThan(0);
-    expect(Math.max(...after)).toBeLessThanOrEqual(within);
-  }, 120_000);
+  ])(
+    'is opened for each of 100 agents whose rate becomes $rate instead of 0.05',
+    ({ rate, within }) => {
+      const after = seeds(100).map((seed) => {
+        const changes = run(seed, [
+          { rate: 0.05, calls: 2_000 },
+          { rate, calls: within },
+        ]);
+        return (changes[0]?.call ?? Number.POSITIVE_INFINITY) - 2_000;
+      });
+      console.info(`from 5 % to ${rate * 100} %, limit 10 %: alert after ${median(after)} calls (median)`);
+      expect(Math.min(...after)).toBeGreaterThan(0);
+      expect(Math.max(...after)).toBeLessThanOrEqual(within);
+    },
+    120_000,
+  );
 
   it('is closed once when the rate is back, and not opened again', () => {
     for (const seed of seeds(50)) {

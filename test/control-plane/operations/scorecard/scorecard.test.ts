@@ -127,7 +127,11 @@ describe('a scorecard', () => {
     await agent.request('POST', `/v1/agent/sessions/${body.session_id}/end`);
     const preview = await agent.request('POST', `${agent.path}/preview-sessions`);
     await api.report(preview.body.session_id, { type: 'joined', at: api.at() });
-    await api.report(preview.body.session_id, { type: 'ended', at: api.at(9_000), end_reason: 'user_hangup' });
+    await api.report(preview.body.session_id, {
+      type: 'ended',
+      at: api.at(9_000),
+      end_reason: 'user_hangup',
+    });
     api.clock.stall(11 * 60_000);
     await agent.count();
     expect((await agent.scorecard()).totals.calls).toBe(0);
@@ -137,11 +141,14 @@ describe('a scorecard', () => {
   it('of another team is not found', async () => {
     const other = await api.createUser();
     for (const path of ['', '/calls?tag=loop', '/alerts'])
-      expect((await api.request('GET', `${agent.path}/scorecard${path}`, { key: other.key })).status).toBe(404);
+      expect((await api.request('GET', `${agent.path}/scorecard${path}`, { key: other.key })).status).toBe(
+        404,
+      );
   });
 
   it('refuses a range that is empty or too long', async () => {
-    const ask = async (query: string) => (await agent.request('GET', `${agent.path}/scorecard?${query}`)).status;
+    const ask = async (query: string) =>
+      (await agent.request('GET', `${agent.path}/scorecard?${query}`)).status;
     expect(await ask('from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z')).toBe(400);
     expect(await ask('interval=hour&from=2026-01-01T00:00:00Z&to=2026-03-01T00:00:00Z')).toBe(400);
   });
@@ -210,7 +217,12 @@ describe('the calls behind a figure', () => {
     await agent.count();
     const first = await agent.calls('tag=dead_air&page_size=2');
     const rest = await agent.calls(`tag=dead_air&page_size=2&cursor=${first.next_cursor}`);
-    expect([first.calls.length, first.has_more, rest.calls.length, rest.has_more]).toEqual([2, true, 1, false]);
+    expect([first.calls.length, first.has_more, rest.calls.length, rest.has_more]).toEqual([
+      2,
+      true,
+      1,
+      false,
+    ]);
     expect((await agent.calls('tag=dead_air&version=2')).calls).toHaveLength(2);
     const since = await agent.calls(`tag=dead_air&from=${api.at(60_000)}`);
     expect(since.calls).toEqual([]);
@@ -223,7 +235,10 @@ describe('the calls behind a figure', () => {
   });
 
   it('are forgotten with the person, and the figures stay', async () => {
-    const made = await agent.request('POST', '/v1/agent/sessions', { agent_id: agent.id, end_user_id: 'ada' });
+    const made = await agent.request('POST', '/v1/agent/sessions', {
+      agent_id: agent.id,
+      end_user_id: 'ada',
+    });
     const id: string = made.body.session_id;
     await api.report(id, { type: 'joined', at: api.at() });
     const overlap = { started_at: api.at(3_000), duration_ms: 2_000, begun_by: 'agent' } as const;

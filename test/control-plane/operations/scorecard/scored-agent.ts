@@ -73,14 +73,16 @@ export class ScoredAgent {
           decisions: [],
         },
       });
-    const items = says.map((content, index): SessionItem => ({
-      type: 'message',
-      role: 'user',
-      content,
-      turn_id: index + 1,
-      created_at: at(1_000 * (index + 1)),
-      id: `m${index + 1}`,
-    }));
+    const items = says.map(
+      (content, index): SessionItem => ({
+        type: 'message',
+        role: 'user',
+        content,
+        turn_id: index + 1,
+        created_at: at(1_000 * (index + 1)),
+        id: `m${index + 1}`,
+      }),
+    );
     if (items.length > 0) await this.#api.report(id, { type: 'items', items });
     await this.#api.report(id, { type: 'ended', at: at(60_000), end_reason: 'user_hangup' });
   }

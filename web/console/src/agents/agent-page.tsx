@@ -19,6 +19,7 @@ import { PhoneTab } from './phone-tab.tsx';
 import { PromptTab } from './prompt-tab.tsx';
 import { PublishButton } from './publish-button.tsx';
 import { RehearseButton } from './rehearse-button.tsx';
+import { ScorecardTab } from './scorecard-tab.tsx';
 import { ToolsTab } from './tools-tab.tsx';
 import { TuningSection } from './tuning-section.tsx';
 import { UnreadPrompt } from './unread-prompt.tsx';
@@ -34,6 +35,7 @@ const TABS = [
   ['analysis', 'Analysis and webhooks'],
   ['test', 'Test call'],
   ['write', 'In writing'],
+  ['scorecard', 'Scorecard'],
   ['versions', 'Versions'],
   ['access', 'Access'],
 ] as const;
@@ -153,6 +155,9 @@ function Panels({ agent, saved, editor, isDirty }: PanelsProps) {
       </Tabs.Panel>
       <Tabs.Panel value="write">
         <TryInWriting agent={agent} />
+      </Tabs.Panel>
+      <Tabs.Panel value="scorecard">
+        <ScorecardTab agent={agent} />
       </Tabs.Panel>
       <Tabs.Panel value="versions">
         <VersionsTab agent={agent} draft={saved} />

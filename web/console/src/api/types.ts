@@ -137,7 +137,7 @@ export type AgentConfig = {
     post_call: {
       url: string;
       has_secret: boolean;
-      extra_events?: ("text_session.ended" | "text_session.analyzed" | "share.stopped")[];
+      extra_events?: ("text_session.ended" | "text_session.analyzed" | "share.stopped" | "scorecard.alert")[];
     }[];
   };
   knowledge_base: {
@@ -165,6 +165,18 @@ export type AgentConfig = {
     criteria: {
       name: string;
       description: string;
+    }[];
+  };
+  scorecard?: {
+    dead_air_ms?: number;
+    talked_over_ms?: number;
+    slow_tool_ms?: number;
+    anger_words?: string[];
+    alerts?: {
+      rate: string;
+      above?: number;
+      below?: number;
+      at_least_calls?: number;
     }[];
   };
   guardrails: {
@@ -1196,6 +1208,147 @@ export type ReplayedCall = {
   } | null;
 };
 
+/** Response of `GET /v1/agent/agents/{agent_id}/scorecard`. */
+export type Scorecard = {
+  from: string;
+  to: string;
+  interval: "hour" | "day";
+  totals: {
+    calls: number;
+    tags: {
+      tag: "dead_air" | "talked_over" | "loop" | "caller_repeated" | "slow_tool" | "wrong_language" | "unheard" | "anger_words";
+      calls: number;
+      rate: number | null;
+      low: number | null;
+      high: number | null;
+    }[];
+    criteria: {
+      name: string;
+      success: number;
+      failure: number;
+      unknown: number;
+      rate: number | null;
+      low: number | null;
+      high: number | null;
+    }[];
+    versions: {
+      calls: number;
+      tags: {
+        tag: "dead_air" | "talked_over" | "loop" | "caller_repeated" | "slow_tool" | "wrong_language" | "unheard" | "anger_words";
+        calls: number;
+        rate: number | null;
+        low: number | null;
+        high: number | null;
+      }[];
+      criteria: {
+        name: string;
+        success: number;
+        failure: number;
+        unknown: number;
+        rate: number | null;
+        low: number | null;
+        high: number | null;
+      }[];
+      version_number: number;
+    }[];
+  };
+  buckets: {
+    calls: number;
+    tags: {
+      tag: "dead_air" | "talked_over" | "loop" | "caller_repeated" | "slow_tool" | "wrong_language" | "unheard" | "anger_words";
+      calls: number;
+      rate: number | null;
+      low: number | null;
+      high: number | null;
+    }[];
+    criteria: {
+      name: string;
+      success: number;
+      failure: number;
+      unknown: number;
+      rate: number | null;
+      low: number | null;
+      high: number | null;
+    }[];
+    versions: {
+      calls: number;
+      tags: {
+        tag: "dead_air" | "talked_over" | "loop" | "caller_repeated" | "slow_tool" | "wrong_language" | "unheard" | "anger_words";
+        calls: number;
+        rate: number | null;
+        low: number | null;
+        high: number | null;
+      }[];
+      criteria: {
+        name: string;
+        success: number;
+        failure: number;
+        unknown: number;
+        rate: number | null;
+        low: number | null;
+        high: number | null;
+      }[];
+      version_number: number;
+    }[];
+    start: string;
+  }[];
+};
+
+/** Response of `GET /v1/agent/agents/{agent_id}/scorecard/alerts`. */
+export type ScorecardAlerts = {
+  rules: {
+    rate: string;
+    above: number | null;
+    below: number | null;
+    at_least_calls: number;
+  }[];
+  open: {
+    alert_id: string;
+    rate: string;
+    side: "above" | "below";
+    limit: number;
+    calls: number;
+    hits: number;
+    observed: number;
+    since: string;
+    opened_at: string;
+    closed_at: string | null;
+    close_reason: "returned" | "changed" | null;
+  }[];
+  closed: {
+    alert_id: string;
+    rate: string;
+    side: "above" | "below";
+    limit: number;
+    calls: number;
+    hits: number;
+    observed: number;
+    since: string;
+    opened_at: string;
+    closed_at: string | null;
+    close_reason: "returned" | "changed" | null;
+  }[];
+};
+
+/** Response of `GET /v1/agent/agents/{agent_id}/scorecard/calls`. */
+export type ScoredCalls = {
+  calls: {
+    session_id: string;
+    version_number: number;
+    created_at: string;
+    duration_seconds: number;
+    end_reason: string | null;
+    tags: ("dead_air" | "talked_over" | "loop" | "caller_repeated" | "slow_tool" | "wrong_language" | "unheard" | "anger_words")[];
+    criteria: {
+      name: string;
+      result: "success" | "failure" | "unknown";
+    }[];
+  }[];
+  has_more: boolean;
+  next_cursor: string | null;
+  total: number | null;
+};
+
 /** Response of `GET /v1/agent/sessions/{session_id}`. */
 export type SessionDetail = {
   session_id: string;
@@ -1370,6 +1523,14 @@ export type SessionDetail = {
     };
   } | null;
   sip_headers: Record<string, string> | null;
+  tags?: {
+    tag: "dead_air" | "talked_over" | "loop" | "caller_repeated" | "slow_tool" | "wrong_language" | "unheard" | "anger_words";
+    count: number;
+    moments: {
+      at_ms: number;
+      evidence: string;
+    }[];
+  }[];
 };
 
 /** Response of `GET /v1/agent/sessions`. */
@@ -2059,7 +2220,7 @@ export type Version = {
       post_call: {
         url: string;
         has_secret: boolean;
-        extra_events?: ("text_session.ended" | "text_session.analyzed" | "share.stopped")[];
+        extra_events?: ("text_session.ended" | "text_session.analyzed" | "share.stopped" | "scorecard.alert")[];
       }[];
     };
     knowledge_base: {
@@ -2087,6 +2248,18 @@ export type Version = {
       criteria: {
         name: string;
         description: string;
+      }[];
+    };
+    scorecard?: {
+      dead_air_ms?: number;
+      talked_over_ms?: number;
+      slow_tool_ms?: number;
+      anger_words?: string[];
+      alerts?: {
+        rate: string;
+        above?: number;
+        below?: number;
+        at_least_calls?: number;
       }[];
     };
     guardrails: {

@@ -15,6 +15,7 @@ import { AroundCall } from '../text-sessions/around.tsx';
 import { DeliveriesTable } from '../webhooks/deliveries-table.tsx';
 import { AnalysisResult } from './analysis-result.tsx';
 import { CallFacts } from './call-facts.tsx';
+import { CallTags } from './call-tags.tsx';
 import { otherParty } from './calls-table.tsx';
 import { ExportCall } from './export-call.tsx';
 import { JoinCall } from './join-call.tsx';
@@ -97,6 +98,7 @@ function Call({ path, session }: { path: string; session: SessionDetail }) {
       ) : (
         <RecordingPlayer session={session} seek={seek} divergesAtMs={divergesAtMs} onTime={setNowMs} />
       )}
+      <CallTags session={session} />
       <Section title="Latency of each turn">
         <Waterfall turns={session.turns} sessionId={session.session_id} />
       </Section>

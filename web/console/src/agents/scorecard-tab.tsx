@@ -1,0 +1,211 @@
+/** The scorecard of an agent: each rate by version and over time, the calls behind it, and its alerts. */
+import '@mantine/charts/styles.css';
+import { LineChart } from '@mantine/charts';
+import { Button, Group, SegmentedControl, Stack, Table, Text } from '@mantine/core';
+import { useState } from 'react';
+import { Link, useSearchParams } from 'wouter';
+import { useList, useRead } from '../api/queries.ts';
+import type { Agent, Scorecard, ScoredCalls } from '../api/types.ts';
+import { dateTime, duration, percent, words } from '../parts/format.ts';
+import { Section } from '../parts/page.tsx';
+import { Empty, Loaded, LoadedList } from '../parts/states.tsx';
+import { DataTable } from '../parts/table.tsx';
+import { ScorecardAlertsSection } from './scorecard-alerts.tsx';
+import { type Rate, rateNames, rateOf } from './scorecard-rates.ts';
+
+const RANGES = [
+  { value: '1', label: '24 hours' },
+  { value: '7', label: '7 days' },
+  { value: '30', label: '30 days' },
+  { value: '90', label: '90 days' },
+];
+const DAY_MS = 86_400_000;
+const REFRESH_MS = 30_000;
+/** Versions shown beside each other, the newest ones. */
+const MOST_VERSIONS = 4;
+const COLORS = ['indigo.5', 'orange.5', 'teal.6', 'grape.5'];
+const DAY = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric', timeZone: 'UTC' });
+const HOUR = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
+
+export function ScorecardTab({ agent }: { agent: Agent }) {
+  const [search, setSearch] = useSearchParams();
+  const [openedMs] = useState(() => Date.now());
+  const days = search.get('days') ?? '7';
+  const from = new Date(openedMs - Number(days) * DAY_MS).toISOString();
+  const path = `/v1/agent/agents/${agent.agent_id}/scorecard`;
+  const scorecard = useRead<Scorecard>(path, {
+    query: { from, interval: days === '1' ? 'hour' : 'day' },
+    refetchMs: REFRESH_MS,
+  });
+  const rate = search.get('rate') ?? 'dead_air';
+  const set = (name: string, value: string) =>
+    setSearch((before) => {
+      const next = new URLSearchParams(before);
+      next.set(name, value);
+      return next;
+    });
+  return (
+    <Stack>
+      <Group justify="space-between">
+        <Text c="dimmed" size="sm">
+          Ended calls, counted within seconds of their analysis. Choose a rate to see it over time and its
+          calls.
+        </Text>
+        <SegmentedControl
+          data={RANGES}
+          value={days}
+          onChange={(value) => set('days', value)}
+          aria-label="Range"
+        />
+      </Group>
+      <ScorecardAlertsSection path={path} />
+      <Loaded query={scorecard}>
+        {(found) =>
+          found.totals.calls === 0 ? (
+            <Empty title="No calls in this period">Choose a longer range, or make a call.</Empty>
+          ) : (
+            <>
+              <Rates scorecard={found} chosen={rate} onChoose={(value) => set('rate', value)} />
+              <OverTime scorecard={found} rate={rate} />
+              <Calls path={path} rate={rate} from={from} />
+            </>
+          )
+        }
+      </Loaded>
+    </Stack>
+  );
+}
+
+function Rates({
+  scorecard: { totals },
+  chosen,
+  onChoose,
+}: {
+  scorecard: Scorecard;
+  chosen: string;
+  onChoose: (rate: string) => void;
+}) {
+  const versions = totals.versions.slice(0, MOST_VERSIONS);
+  return (
+    <DataTable
+      label="Rates"
+      heads={['Rate', 'All', ...versions.map(({ version_number }) => `Version ${version_number}`)]}
+    >
+      <Table.Tr>
+        <Table.Td>Calls</Table.Td>
+        {[totals, ...versions].map(({ calls }, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: the columns have a fixed order.
+          <Table.Td key={index} className="tabular">
+            {calls}
+          </Table.Td>
+        ))}
+      </Table.Tr>
+      {rateNames(totals).map(({ name, label }) => (
+        <Table.Tr key={name} aria-selected={name === chosen}>
+          <Table.Td>
+            <Button
+              variant={name === chosen ? 'light' : 'subtle'}
+              size="compact-sm"
+              aria-pressed={name === chosen}
+              onClick={() => onChoose(name)}
+            >
+              {label}
+            </Button>
+          </Table.Td>
+          {[totals, ...versions].map((sums, index) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: the columns have a fixed order.
+            <Table.Td key={index} className="tabular">
+              <RateCell rate={rateOf(sums, name)} />
+            </Table.Td>
+          ))}
+        </Table.Tr>
+      ))}
+    </DataTable>
+  );
+}
+
+function RateCell({ rate }: { rate: Rate | null }) {
+  if (!rate || rate.rate === null) return <>–</>;
+  return (
+    <>
+      {percent(rate.rate)}{' '}
+      <Text span size="xs" c="dimmed" className="nowrap">
+        {percent(rate.low)} to {percent(rate.high)}
+      </Text>
+    </>
+  );
+}
+
+function OverTime({
+  scorecard: { buckets, interval, totals },
+  rate,
+}: {
+  scorecard: Scorecard;
+  rate: string;
+}) {
+  const label = (start: string) => (interval === 'hour' ? HOUR : DAY).format(new Date(start));
+  const versions = totals.versions.slice(0, MOST_VERSIONS).map(({ version_number }) => version_number);
+  const rows = buckets.map((bucket) => ({
+    at: label(bucket.start),
+    ...Object.fromEntries(
+      versions.map((version) => {
+        const sums = bucket.versions.find(({ version_number }) => version_number === version);
+        const share = sums ? (rateOf(sums, rate)?.rate ?? null) : null;
+        return [`Version ${version}`, share === null ? null : Math.round(share * 1_000) / 10];
+      }),
+    ),
+  }));
+  return (
+    <Section title={`${labelOf(totals, rate)} over time, % of calls`}>
+      <LineChart
+        h={220}
+        data={rows}
+        dataKey="at"
+        withLegend
+        connectNulls
+        textColor="var(--mantine-color-dimmed)"
+        gridAxis="x"
+        yAxisProps={{ domain: [0, 'auto'] }}
+        series={versions.map((version, index) => ({
+          name: `Version ${version}`,
+          color: COLORS[index] ?? 'gray.5',
+        }))}
+      />
+    </Section>
+  );
+}
+
+function Calls({ path, rate, from }: { path: string; rate: string; from: string }) {
+  const criterion = rate.startsWith('criterion:') ? rate.slice('criterion:'.length) : null;
+  const list = useList(`${path}/calls`, (page: ScoredCalls) => page.calls, {
+    from,
+    ...(criterion === null ? { tag: rate } : { criterion }),
+  });
+  return (
+    <Section title="The calls behind it">
+      <LoadedList list={list} empty={<Text c="dimmed">None in this period.</Text>}>
+        {(rows) => (
+          <DataTable label="Calls" heads={['Began', 'Version', 'Length', 'Noticed', 'Ended by']}>
+            {rows.map((row) => (
+              <Table.Tr key={row.session_id}>
+                <Table.Td>
+                  <Link className="row-link" href={`/calls/${row.session_id}`}>
+                    {dateTime(row.created_at)}
+                  </Link>
+                </Table.Td>
+                <Table.Td className="tabular">{row.version_number}</Table.Td>
+                <Table.Td className="tabular">{duration(row.duration_seconds)}</Table.Td>
+                <Table.Td>{row.tags.map(words).join(', ') || '–'}</Table.Td>
+                <Table.Td>{row.end_reason === null ? '–' : words(row.end_reason)}</Table.Td>
+              </Table.Tr>
+            ))}
+          </DataTable>
+        )}
+      </LoadedList>
+    </Section>
+  );
+}
+
+function labelOf(totals: Scorecard['totals'], rate: string): string {
+  return rateNames(totals).find(({ name }) => name === rate)?.label ?? words(rate);
+}
