@@ -32,6 +32,7 @@ export async function everyPage(product: Installation): Promise<string[]> {
     'analysis',
     'test',
     'write',
+    'scorecard',
     'versions',
     'access',
   ];

@@ -141,6 +141,7 @@ async function run(seed: number, strike: Strike): Promise<void> {
   await expectAgents(clients);
   await expectCalls(records, { sessions, strike, struckAt });
   await expectReported(sessions);
+  await expectScored();
   const bought = (await numbersOf(clients)).filter(({ status }) => status === 'active').length;
   const cost = sessions.reduce((sum, session) => sum + costOf(session), 0);
   expect(await balance()).toBe(
@@ -276,6 +277,16 @@ async function expectNumbers(clients: ApiClients): Promise<void> {
   for (const id of clients.numbers)
     expect(numbers.find(({ phone_number_id }) => phone_number_id === id)?.status).toBe('active');
   for (const { status } of numbers) expect(['active', 'error']).toContain(status);
+}
+
+/** The scorecard of the agent has each of its conversations once. */
+async function expectScored(): Promise<void> {
+  const ended = `/v1/agent/sessions?agent_id=${agentId}&status=completed&include_total=true&page_size=1`;
+  const { total } = await product.ask('GET', ended);
+  const counted = async () =>
+    (await product.ask('GET', `/v1/agent/agents/${agentId}/scorecard`)).totals.calls;
+  await product.until('every conversation is scored', async () => (await counted()) >= total);
+  expect(await counted()).toBe(total);
 }
 
 /** Answered calls were either lost with their worker or completed. */

@@ -106,7 +106,7 @@ function Editor({ agent, saved }: { agent: Agent; saved: AgentConfig }) {
       <Tabs value={tab} onChange={(to) => navigate(`/agents/${agent.agent_id}/${to}`)} keepMounted={false}>
         <Tabs.List mb="lg" className="tabs">
           {TABS.map(([value, label]) => (
-            <Tabs.Tab key={value} value={value} px="sm" ref={value === tab ? showTab : undefined}>
+            <Tabs.Tab key={value} value={value} px="xs" ref={value === tab ? showTab : undefined}>
               <Text size="sm" style={{ whiteSpace: 'nowrap' }}>
                 {label}
               </Text>

@@ -3,12 +3,13 @@ import { Button, Group, Stack, Text, Tooltip } from '@mantine/core';
 import { Link } from 'wouter';
 import type { SessionDetail } from '../api/types.ts';
 import { duration, words } from '../parts/format.ts';
+import { Section } from '../parts/page.tsx';
 
 export function CallTags({ session }: { session: SessionDetail }) {
   const { tags = [], session_id: id } = session;
   if (tags.length === 0) return null;
   return (
-    <section className="card" aria-label="Noticed in this call">
+    <Section title="Noticed">
       <Stack gap="xs">
         {tags.map(({ tag, count, moments }) => (
           <Group key={tag} gap="xs">
@@ -33,6 +34,6 @@ export function CallTags({ session }: { session: SessionDetail }) {
           </Group>
         ))}
       </Stack>
-    </section>
+    </Section>
   );
 }
