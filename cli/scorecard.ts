@@ -1,4 +1,7 @@
-/** `parley scorecard`: what was found in the ended calls of an agent, by version, and its alerts (docs/scorecard.md). */
+/**
+ * `parley scorecard`: what was found in the ended calls of an agent, by version, and its alerts
+ * (docs/scorecard.md).
+ */
 import type { Command } from 'commander';
 import { findAgentId } from './agent-sync.ts';
 import { CommandError, type Json } from './api.ts';

@@ -1,6 +1,6 @@
 /**
- * How the ended calls of an agent are scored: the tags that are computed from facts, their thresholds, and the
- * rates that are watched. An optional section of the configuration, absent until set.
+ * How the ended calls of an agent are scored: the tags that are computed from facts, their thresholds,
+ * and the rates that are watched. An optional section of the configuration, absent until set.
  */
 import { z } from 'zod';
 

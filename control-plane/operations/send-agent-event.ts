@@ -1,6 +1,6 @@
 /**
- * Sends an event about an agent, not about one call, to the endpoints of a version that ask for it. It travels
- * with a session of the agent, whose key seals it and after whose events it is sent.
+ * Sends an event about an agent, not about one call, to the endpoints of a version that ask for it. It
+ * travels with a session of the agent, whose key seals it and after whose events it is sent.
  */
 import type { EXTRA_EVENTS } from '#config/agent-config.ts';
 import { promoteNext } from '../calls/outbox/relay.ts';

@@ -1,6 +1,6 @@
 /**
- * Words of anger in what a caller said last. Short lists on purpose: each word is rude or a complaint about the
- * call itself, so that it is hardly ever said in peace.
+ * Words of anger in what a caller said last. Short lists on purpose: each word is rude or a complaint
+ * about the call itself, so that it is hardly ever said in peace.
  */
 import { wordsOf } from './words.ts';
 

@@ -1,6 +1,6 @@
 /**
- * The tags of an ended call: what went wrong in it as far as facts tell, each with its moments. A pure function
- * of what is stored of the call, in time linear in that.
+ * The tags of an ended call: what went wrong in it as far as facts tell, each with its moments. A pure
+ * function of what is stored of the call, in time linear in that.
  */
 import { CALL_TAGS, type CallTagName, type Scorecard, TAG_THRESHOLDS } from '#config/scorecard.ts';
 import type { MediaQuality, SessionItem, SpeechOverlap, TurnSilence } from '#protocol/session-record.ts';

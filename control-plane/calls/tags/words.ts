@@ -10,7 +10,10 @@ export function wordsOf(text: string): string[] {
   return (plain.replace(/[\p{Mn}'’]/gu, '').match(/[\p{L}\p{N}]+/gu) ?? []).slice(0, MOST_WORDS);
 }
 
-/** How much two messages have in common, 0 to 1: Dice's coefficient of their words, counted with repetition. */
+/**
+ * How much two messages have in common, 0 to 1: Dice's coefficient of their words, counted with
+ * repetition.
+ */
 export function likeness(a: readonly string[], b: readonly string[]): number {
   if (a.length + b.length === 0) return 0;
   const left = new Map<string, number>();

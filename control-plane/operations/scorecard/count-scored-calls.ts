@@ -18,9 +18,9 @@ import {
 } from '../../platform/store/models/scorecard-model.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
 import { readStored } from '../../platform/store/read-stored.ts';
+import { replaceGuarded } from '../../platform/store/replace-guarded.ts';
 import { DUE_BITS, SCORE_DONE } from '../../platform/store/session-due.ts';
 import type { DueCall } from '../due-calls.ts';
-import { replaceGuarded } from './replace-guarded.ts';
 import { type CallScore, labelsOf, NO_CALLS, withScore } from './score-call.ts';
 import { endOf, listOf, type Scored, storeWatch } from './store-watch.ts';
 

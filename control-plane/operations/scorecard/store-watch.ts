@@ -1,4 +1,7 @@
-/** Stores the watched rates of an agent with the calls that are counted, and the alerts that they open or close. */
+/**
+ * Stores the watched rates of an agent with the calls that are counted, and the alerts that they open or
+ * close.
+ */
 import { newestVersion } from '../../catalogue/agents/newest-version.ts';
 import { type Context, newId, now } from '../../platform/context.ts';
 import type {
@@ -7,7 +10,7 @@ import type {
   UntoldAlert,
 } from '../../platform/store/models/scorecard-model.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
-import { replaceGuarded } from './replace-guarded.ts';
+import { replaceGuarded } from '../../platform/store/replace-guarded.ts';
 import type { CallScore } from './score-call.ts';
 import { watchRates } from './watch-rates.ts';
 

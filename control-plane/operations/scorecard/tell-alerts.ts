@@ -1,6 +1,6 @@
 /**
- * Tells the endpoints of the published version that ask for it of alerts that were opened or closed. Everything
- * has a fixed id, so a repetition after a crash changes nothing.
+ * Tells the endpoints of the published version that ask for it of alerts that were opened or closed.
+ * Everything has a fixed id, so a repetition after a crash changes nothing.
  */
 import { type ScorecardWebhookEvent, scorecardWebhookEvent } from '#protocol/webhook-events.ts';
 import type { Context } from '../../platform/context.ts';

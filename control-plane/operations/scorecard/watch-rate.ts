@@ -1,19 +1,23 @@
 /**
- * Tells when a rate leaves its band, looked at after every call: an e-detector (J. Shin, A. Ramdas, A. Rinaldo,
- * “E-detectors: a nonparametric framework for sequential change detection”, New England J. Stat. Data Sci. 2,
- * 2024) in the form of Shiryaev and Roberts. For each of some alternatives p₁ beyond the limit p₀,
+ * Tells when a rate leaves its band, looked at after every call: an e-detector (J. Shin, A. Ramdas, A.
+ * Rinaldo, “E-detectors: a nonparametric framework for sequential change detection”, New England J. Stat.
+ * Data Sci. 2, 2024) in the form of Shiryaev and Roberts. For each of some alternatives p₁ beyond the
+ * limit p₀,
  *
  *   Sₙ = (1 + Sₙ₋₁) · p₁/p₀ after a hit, (1 + Sₙ₋₁) · (1 − p₁)/(1 − p₀) after a miss.
  *
- * While the rate is within its limit, a factor is at most 1 on average, so that Sₙ − n falls: until the mean of
- * the sums reaches A, there are at least A calls on average, however often one looks. It needs no window: calls
- * before a change do not weigh on those after it. A rate that has left is watched in the same way for its return.
+ * While the rate is within its limit, a factor is at most 1 on average, so that Sₙ − n falls: until the
+ * mean of the sums reaches A, there are at least A calls on average, however often one looks. It needs no
+ * window: calls before a change do not weigh on those after it. A rate that has left is watched in the
+ * same way for its return.
  */
 import type { AlertSide, StoredEvidence } from '../../platform/store/models/scorecard-model.ts';
 
 /** A rate within its limit opens an alert once in this many calls at most, on average. */
 export const CALLS_PER_FALSE_ALARM = 100_000;
-/** An alert of a rate that is still beyond its limit is closed once in this many calls at most, on average. */
+/**
+ * An alert of a rate that is still beyond its limit is closed once in this many calls at most, on average.
+ */
 export const CALLS_PER_FALSE_RETURN = 10_000;
 
 /** Odds of the alternatives, as multiples of those of the limit; the second one is that of the drift. */

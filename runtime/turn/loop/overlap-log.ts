@@ -1,4 +1,6 @@
-/** Notes when caller and agent speak at the same time. An observer only: the machine does not depend on it. */
+/**
+ * Notes when caller and agent speak at the same time. An observer only: the machine does not depend on it.
+ */
 import type { SpeechOverlap } from '#protocol/session-record.ts';
 import type { Effect } from '../machine/turn-effects.ts';
 import type { TurnInput } from '../machine/turn-inputs.ts';

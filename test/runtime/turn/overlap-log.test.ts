@@ -5,15 +5,29 @@ import type { TurnInput } from '#runtime/turn/machine/turn-inputs.ts';
 
 type Step = readonly [TurnInput, ...Effect[]];
 
-const voice = (speechStartMs: number): TurnInput => ({ type: 'voice.started', speechStartMs, atMs: speechStartMs });
+const voice = (speechStartMs: number): TurnInput => ({
+  type: 'voice.started',
+  speechStartMs,
+  atMs: speechStartMs,
+});
 const quiet = (speechEndMs: number): TurnInput => ({
   type: 'voice.stopped',
   speechEndMs,
   voicedMs: 100,
   atMs: speechEndMs,
 });
-const speaks = (wireMs: number): TurnInput => ({ type: 'playout.started', replyId: 'r1', wireMs, atMs: wireMs });
-const ends = (atMs: number): TurnInput => ({ type: 'playout.finished', replyId: 'r1', heard: 'Hello.', atMs });
+const speaks = (wireMs: number): TurnInput => ({
+  type: 'playout.started',
+  replyId: 'r1',
+  wireMs,
+  atMs: wireMs,
+});
+const ends = (atMs: number): TurnInput => ({
+  type: 'playout.finished',
+  replyId: 'r1',
+  heard: 'Hello.',
+  atMs,
+});
 
 function noted(...steps: (TurnInput | Step)[]) {
   const log = new OverlapLog();
@@ -49,7 +63,10 @@ describe('a time in which both speak', () => {
   });
 
   it('is noted a hundred times in a call at most', () => {
-    const many = Array.from({ length: 300 }, (_, index) => [voice(index * 1_000), quiet(index * 1_000 + 600)]);
+    const many = Array.from({ length: 300 }, (_, index) => [
+      voice(index * 1_000),
+      quiet(index * 1_000 + 600),
+    ]);
     expect(noted(speaks(0), ...many.flat())).toHaveLength(100);
   });
 });

@@ -52,8 +52,8 @@ export const SESSION_INDEXES: readonly SessionIndex[] = [
     only: { due: { $gt: 0 } },
     ofEnded: false,
     serves:
-      'what is in progress or still to be done, of all teams: sweeper, workers, analyses, shares, scorecards, ' +
-      'metrics',
+      'what is in progress or still to be done, of all teams: sweeper, workers, analyses, shares, ' +
+      'scorecards, metrics',
   },
   {
     key: { uncounted: 1, team_id: 1, created_at: 1 },

@@ -6,9 +6,9 @@ type Method = (...parameters: unknown[]) => Promise<unknown>;
 const WRITES = new Set<string | symbol>(WRITE_METHODS);
 
 /**
- * The context of a process that makes `writes` changes to sums, shares, scorecards and sessions, archived or
- * not, and dies at the next: before it, or if `isApplied`, before its answer. A write of many documents is applied to
- * the first half of them.
+ * The context of a process that makes `writes` changes to sums, shares, scorecards and sessions,
+ * archived or not, and dies at the next: before it, or if `isApplied`, before its answer. A write of many
+ * documents is applied to the first half of them.
  */
 export function dyingAfter(context: Context, writes: number, isApplied: boolean): Context {
   let left = writes;

@@ -1,4 +1,7 @@
-/** Alerts of simulated agents: what happens in a call comes from a seeded generator, and every call is looked at. */
+/**
+ * Alerts of simulated agents: what happens in a call comes from a seeded generator, and every call is
+ * looked at.
+ */
 import { describe, expect, it } from 'vitest';
 import type { AlertRule } from '#config/scorecard.ts';
 import { CALLS_PER_FALSE_ALARM } from '#control-plane/operations/scorecard/watch-rate.ts';

@@ -1,5 +1,6 @@
+/** Changes a document under the guard of its `rev`, so that several processes may compute the change. */
 import type { Model } from 'mongoose';
-import { isDuplicateKey } from '../../platform/store/duplicate-key.ts';
+import { isDuplicateKey } from './duplicate-key.ts';
 
 interface Update {
   readonly $set: object;
