@@ -13,6 +13,9 @@ const at = z.iso.datetime();
 export const participantEvent = z.enum(['joined', 'took_over', 'handed_back', 'left']);
 export type ParticipantEvent = z.infer<typeof participantEvent>;
 
+/** Stands for what a caller said in a foreign language, as the recogniser says (`asr.strict_language`). */
+export const UNINTELLIGIBLE = '[unintelligible speech]';
+
 /** An entry of the session's timeline, in the format of the sessions API. */
 export const sessionItem = z.discriminatedUnion('type', [
   z.object({

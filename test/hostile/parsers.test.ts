@@ -6,6 +6,9 @@ import { readSamples } from '#cli/prometheus-text.ts';
 import { mergeCustomSpeech } from '#config/custom-speech.ts';
 import { checkDigest } from '#control-plane/calls/admission/sip-digest.ts';
 import { parseChunk, parseSegment } from '#control-plane/calls/recordings/stored-pieces.ts';
+import { angerIn } from '#control-plane/calls/tags/anger-words.ts';
+import { LOOP, repetitionsIn } from '#control-plane/calls/tags/repetitions.ts';
+import { spokenLanguage } from '#control-plane/calls/tags/spoken-language.ts';
 import { msgpackParts } from '#control-plane/platform/http/msgpack-shape.ts';
 import { parseRtp } from '#media/rtp/packet.ts';
 import { parseRtcp } from '#media/rtp/rtcp.ts';
@@ -164,6 +167,11 @@ const PARSERS: Readonly<Record<string, (text: string) => unknown>> = {
     ),
   'what a reply expects': (text) => [expectationOf(`${text}?`, 'en'), expectationOf(`or ${text}?`, 'de')],
   'how a word sounds': soundsOf,
+  'words of both sides of a call': (text) => [
+    spokenLanguage([text, `${text} und`]),
+    angerIn(text, 'en', [text.slice(0, 64)]),
+    repetitionsIn([{ content: text }, { content: `${text} again` }], LOOP),
+  ],
 };
 /** No caller says more in one turn. */
 const TURN_CHARS = 10_000;

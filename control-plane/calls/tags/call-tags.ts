@@ -3,7 +3,13 @@
  * function of what is stored of the call, in time linear in that.
  */
 import { CALL_TAGS, type CallTagName, type Scorecard, TAG_THRESHOLDS } from '#config/scorecard.ts';
-import type { MediaQuality, SessionItem, SpeechOverlap, TurnSilence } from '#protocol/session-record.ts';
+import {
+  type MediaQuality,
+  type SessionItem,
+  type SpeechOverlap,
+  type TurnSilence,
+  UNINTELLIGIBLE,
+} from '#protocol/session-record.ts';
 import { angerIn } from './anger-words.ts';
 import { isDeadAir } from './dead-air.ts';
 import { LOOP, REPEATED, repetitionsIn } from './repetitions.ts';
@@ -13,6 +19,8 @@ import { spokenLanguage } from './spoken-language.ts';
 const MOST_MOMENTS = 20;
 /** How many of the caller's last messages are looked at for words of anger. */
 const LAST_LINES = 3;
+/** One utterance in another language may be a mistake of the recogniser. */
+const FEWEST_FOREIGN = 2;
 const EVIDENCE_CHARS = 160;
 
 /** What is stored of a call. */
@@ -113,8 +121,14 @@ function saidBy(items: readonly SessionItem[], by: Message['role']): Message[] {
   return items.filter((item): item is Message => item.type === 'message' && item.role === by);
 }
 
-/** Both are known, and differ: the agent's own words decide what it spoke. */
+/**
+ * The recogniser says so, more than once, or by the words of both sides: those of the agent decide what it
+ * spoke.
+ */
 function wrongLanguage(caller: readonly Message[], agent: readonly Message[]): Found[] {
+  const foreign = caller.filter(({ content }) => content === UNINTELLIGIBLE);
+  if (foreign.length >= FEWEST_FOREIGN)
+    return foreign.map(({ created_at: at }) => ({ at, evidence: 'The recogniser heard another language' }));
   const [first] = caller;
   const theirs = spokenLanguage(caller.map(({ content }) => content));
   if (!first || theirs === null) return [];

@@ -1,7 +1,7 @@
 /**
  * Tells in which language one side of a call spoke, from the words of its transcript: by the script where it
  * is not Latin, otherwise by function words of a few languages that are not words of the others. Says nothing
- * where that is not certain: the recogniser does not report a language.
+ * where that is not certain: what some recognisers say of the language is not stored with the words.
  */
 import { wordsOf } from './words.ts';
 

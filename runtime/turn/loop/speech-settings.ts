@@ -2,6 +2,7 @@
 import type { AgentConfig } from '#config/agent-config.ts';
 import type { RecognitionEvent } from '#media/speech/speech.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
+import { UNINTELLIGIBLE } from '#protocol/session-record.ts';
 
 /** The agent's voice; a null id is the engine's default voice. */
 export function voiceOf({ config: { voice } }: CallPlan) {
@@ -21,9 +22,6 @@ export function voiceOf({ config: { voice } }: CallPlan) {
 export function keytermsOf({ config: { asr }, outreach }: CallPlan): readonly string[] {
   return asr.keyterms.length === 0 ? [] : [...asr.keyterms, ...(outreach?.opt_out?.phrases ?? [])];
 }
-
-/** Replaces an utterance in a foreign language (`asr.strict_language`). */
-const UNINTELLIGIBLE = '[unintelligible speech]';
 
 /** The text of an utterance; with `asr.strict_language` a foreign one is marked as unintelligible. */
 export function admittedText(

@@ -177,6 +177,18 @@ describe('a wrong language', () => {
     ]);
   });
 
+  it('is what the recogniser has told twice', () => {
+    const foreign = '[unintelligible speech]';
+    expect(tags({ items: conversation('user', [foreign, 'hello', foreign]) })).toEqual([
+      {
+        tag: 'wrong_language',
+        count: 2,
+        moments: [0, 2_000].map((at_ms) => ({ at_ms, evidence: 'The recogniser heard another language' })),
+      },
+    ]);
+    expect(names({ items: conversation('user', [foreign, 'hello']) })).toEqual([]);
+  });
+
   it('is none if the agent has followed the caller, or if there is too little to tell', () => {
     const both = [
       ...conversation('user', spanish),
