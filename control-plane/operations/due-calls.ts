@@ -22,7 +22,14 @@ export interface DueSums {
 export async function countDue(context: Context, due: DueSums): Promise<void> {
   const latest = new Date(context.clock.wallTime() - ANALYSIS_WAIT_MS);
   const settled = sumsDue(due.sums, 'over');
-  const late = { ...sumsDue(due.sums, 'open'), ended_at: { $lte: latest } };
+  // A call that has ended by then was to be joined before: the index has that time, and leaves out the others.
+  const joinedMs = latest.getTime() + context.settings.SESSION_JOIN_SECONDS * 1_000;
+  const late = {
+    ...sumsDue(due.sums, 'open'),
+    status: 'completed',
+    expires_at: { $lte: new Date(joinedMs) },
+    ended_at: { $lte: latest },
+  };
   for (const filter of [settled, late]) while (await countBatch(context, filter, due));
 }
 

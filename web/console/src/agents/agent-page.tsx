@@ -19,6 +19,7 @@ import { PhoneTab } from './phone-tab.tsx';
 import { PromptTab } from './prompt-tab.tsx';
 import { PublishButton } from './publish-button.tsx';
 import { RehearseButton } from './rehearse-button.tsx';
+import { OpenAlerts } from './scorecard-alerts.tsx';
 import { ScorecardTab } from './scorecard-tab.tsx';
 import { ToolsTab } from './tools-tab.tsx';
 import { TuningSection } from './tuning-section.tsx';
@@ -106,7 +107,13 @@ function Editor({ agent, saved }: { agent: Agent; saved: AgentConfig }) {
       <Tabs value={tab} onChange={(to) => navigate(`/agents/${agent.agent_id}/${to}`)} keepMounted={false}>
         <Tabs.List mb="lg" className="tabs">
           {TABS.map(([value, label]) => (
-            <Tabs.Tab key={value} value={value} px="xs" ref={value === tab ? showTab : undefined}>
+            <Tabs.Tab
+              key={value}
+              value={value}
+              px="xs"
+              ref={value === tab ? showTab : undefined}
+              {...(value === 'scorecard' ? { rightSection: <OpenAlerts agentId={agent.agent_id} /> } : {})}
+            >
               <Text size="sm" style={{ whiteSpace: 'nowrap' }}>
                 {label}
               </Text>

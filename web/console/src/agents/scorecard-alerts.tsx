@@ -1,5 +1,5 @@
 /** The alerts about the rates of an agent: those that are open, and those that were closed last. */
-import { Alert, Stack, Text } from '@mantine/core';
+import { Alert, Badge, Stack, Text } from '@mantine/core';
 import { useRead } from '../api/queries.ts';
 import type { ScorecardAlerts } from '../api/types.ts';
 import { dateTime, percent, words } from '../parts/format.ts';
@@ -35,6 +35,20 @@ export function ScorecardAlertsSection({ path }: { path: string }) {
         </Text>
       )}
     </Stack>
+  );
+}
+
+/** How many alerts of an agent are open; nothing without one. */
+export function OpenAlerts({ agentId }: { agentId: string }) {
+  const alerts = useRead<ScorecardAlerts>(`/v1/agent/agents/${agentId}/scorecard/alerts`, {
+    refetchMs: REFRESH_MS,
+  });
+  const count = alerts.data?.open.length ?? 0;
+  if (count === 0) return null;
+  return (
+    <Badge color="red" variant="outline" size="sm" aria-label={count === 1 ? '1 alert' : `${count} alerts`}>
+      {count}
+    </Badge>
   );
 }
 
