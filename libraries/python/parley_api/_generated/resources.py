@@ -207,6 +207,7 @@ class Agents(Resource):
         custom_speech: Union[api.AgentConfigChangeCustomSpeech, None] = OMITTED,
         tool_servers: Union[api.AgentConfigToolServers, None] = OMITTED,
         answer_hints: Union[api.AgentConfigAnswerHints, None] = OMITTED,
+        scorecard: Union[api.AgentConfigScorecard, None] = OMITTED,
         options: RequestOptions = RequestOptions(),
     ) -> api.AgentConfig:
         """Change an agent's draft configuration. Applies a partial change and returns the whole draft.
@@ -232,6 +233,7 @@ class Agents(Resource):
                 "custom_speech": custom_speech,
                 "tool_servers": tool_servers,
                 "answer_hints": answer_hints,
+                "scorecard": scorecard,
             }),
             is_repeatable=True,
         )
@@ -446,6 +448,89 @@ class Agents(Resource):
             is_repeatable=True,
         )
         return self._transport.json(call, options)
+
+    def get_scorecard(
+        self,
+        agent_id: str,
+        *,
+        from_: str = OMITTED,
+        to: str = OMITTED,
+        interval: Literal["hour", "day"] = OMITTED,
+        options: RequestOptions = RequestOptions(),
+    ) -> api.AgentScorecard:
+        """Get an agent's scorecard. Returns how many of the agent's ended calls have each tag and how each
+        criterion of their analysis was judged, in total, by version, and by hour or day (UTC), with 95 %
+        intervals. A call counts once it has ended and its analysis is there, but at most ten minutes after
+        its end. Default range: the last seven days; at most 93 days, or 14 days by the hour. Any account
+        key. 400 for an empty or too long range; 404 for an unknown agent.
+        """
+        call = Call(
+            "GET",
+            route("/v1/agent/agents/{}/scorecard", agent_id),
+            query=given({
+                "from": from_,
+                "to": to,
+                "interval": interval,
+            }),
+            is_repeatable=True,
+        )
+        return self._transport.json(call, options)
+
+    def get_scorecard_alerts(
+        self,
+        agent_id: str,
+        *,
+        options: RequestOptions = RequestOptions(),
+    ) -> api.AgentScorecardAlerts:
+        """List an agent's alerts. Returns which rates the published version has watched, those that are out
+        of their bands, and the alerts that were closed last. Any account key. 404 for an unknown agent.
+        """
+        call = Call(
+            "GET",
+            route("/v1/agent/agents/{}/scorecard/alerts", agent_id),
+            is_repeatable=True,
+        )
+        return self._transport.json(call, options)
+
+    def list_scorecard_calls(
+        self,
+        agent_id: str,
+        *,
+        cursor: str = OMITTED,
+        page: int = OMITTED,
+        page_size: int = OMITTED,
+        include_total: bool = OMITTED,
+        tag: api.SessionTagTag = OMITTED,
+        criterion: str = OMITTED,
+        result: Literal["success", "failure", "unknown"] = OMITTED,
+        version: int = OMITTED,
+        from_: str = OMITTED,
+        to: str = OMITTED,
+        options: RequestOptions = RequestOptions(),
+    ) -> Pages[api.AgentScorecardCallPage, api.AgentScorecardCall]:
+        """List the calls behind a figure. Lists the agent's calls with a tag, or those in which a criterion
+        failed or was judged as `result` says, newest first. Any account key. Paged by cursor or by page;
+        400 for both at once, and unless exactly one of tag and criterion is given. 404 for an unknown
+        agent.
+        """
+        call = Call(
+            "GET",
+            route("/v1/agent/agents/{}/scorecard/calls", agent_id),
+            query=given({
+                "cursor": cursor,
+                "page": page,
+                "page_size": page_size,
+                "include_total": include_total,
+                "tag": tag,
+                "criterion": criterion,
+                "result": result,
+                "version": version,
+                "from": from_,
+                "to": to,
+            }),
+            is_repeatable=True,
+        )
+        return self._transport.pages(call, options, "calls")
 
     def get_share(
         self,

@@ -798,6 +798,25 @@ class SessionMediaQuality(_SessionMediaQuality, total=False):
     """Where audio was expected and where it came from; present only if nothing of the caller was heard"""
 
 
+SessionTagTag = Literal["dead_air", "talked_over", "loop", "caller_repeated", "slow_tool", "wrong_language", "unheard", "anger_words"]
+
+
+class SessionTagMoment(TypedDict):
+    at_ms: int
+    """When, in ms since the call began"""
+    evidence: str
+    """What shows it, for people"""
+
+
+class SessionTag(TypedDict):
+    tag: SessionTagTag
+    """What happened"""
+    count: int
+    """How often it happened in the call"""
+    moments: List[SessionTagMoment]
+    """Where it happened, in order, at most 20"""
+
+
 class _Session(TypedDict):
     session_id: str
     """Id of the session"""
@@ -878,6 +897,8 @@ class Session(_Session, total=False):
     """Id of the text session by SMS that the agent knew when the caller came; absent without one"""
     share: SessionShare
     """The share of calls that has decided the version; absent if the agent had none"""
+    tags: List[SessionTag]
+    """What went wrong in the ended call, as far as facts tell; absent if nothing was found"""
 
 
 class TestRunUsage(TypedDict):
@@ -1686,7 +1707,7 @@ class _AgentConfigWebhooksPostCall(TypedDict):
 
 
 class AgentConfigWebhooksPostCall(_AgentConfigWebhooksPostCall, total=False):
-    extra_events: List[Literal["text_session.ended", "text_session.analyzed", "share.stopped"]]
+    extra_events: List[Literal["text_session.ended", "text_session.analyzed", "share.stopped", "scorecard.alert"]]
     """Events beside those of calls that the endpoint gets, such as `text_session.ended`. Absent: none"""
 
 
@@ -1754,6 +1775,35 @@ class AgentConfigAnalysis(TypedDict):
     """Questions about the success of a call, each judged `success`, `failure` or `unknown`. A PATCH replaces
     the list.
     """
+
+
+class _AgentConfigScorecardAlert(TypedDict):
+    rate: str
+    """What is watched: a tag, such as `dead_air`, or `criterion:` and the name of a criterion, whose failures
+    count.
+    """
+
+
+class AgentConfigScorecardAlert(_AgentConfigScorecardAlert, total=False):
+    above: float
+    """The rate leaves its band above this, 0 to 1; absent: no upper limit."""
+    below: float
+    """The rate leaves its band below this, 0 to 1; absent: no lower limit."""
+    at_least_calls: int
+    """Calls that an alert needs; absent: 30."""
+
+
+class AgentConfigScorecard(TypedDict, total=False):
+    dead_air_ms: int
+    """A silence of this length that the agent has to answer for is dead air, in ms; absent: 4,000."""
+    talked_over_ms: int
+    """Caller and agent talked over each other if both were heard for this long, in ms; absent: 1,500."""
+    slow_tool_ms: int
+    """A tool is slow if it takes this long, in ms; absent: 3,000."""
+    anger_words: List[str]
+    """Words and phrases that count as anger, in addition to those of the language."""
+    alerts: List[AgentConfigScorecardAlert]
+    """Rates that are watched, each with its band."""
 
 
 class AgentConfigGuardrails(TypedDict):
@@ -1896,6 +1946,9 @@ class AgentConfig(_AgentConfig, total=False):
     answer_hints: AgentConfigAnswerHints
     """Lets the model say which answer its question expects, as a cue that is never spoken, so that the agent
     knows when an answer is whole. Absent: it does not.
+    """
+    scorecard: AgentConfigScorecard
+    """How ended calls are scored, and which rates are watched. Absent: the usual thresholds, and no alerts.
     """
     custom_speech: AgentConfigCustomSpeech
     """A recogniser or a voice on a server of yours. Absent without any; null removes it."""
@@ -2099,6 +2152,125 @@ class AgentRehearsal(TypedDict):
     """When it began."""
     finished_at: Union[str, None]
     """When it ended; null while it is running."""
+
+
+class AgentScorecardTotalsTag(TypedDict):
+    tag: SessionTagTag
+    """What happened in the call"""
+    calls: int
+    """Calls with the tag."""
+    rate: Union[float, None]
+    """Share of the calls, 0 to 1; null without a call."""
+    low: Union[float, None]
+    """Lower end of its 95 % interval; null without a call."""
+    high: Union[float, None]
+    """Upper end of its 95 % interval; null without a call."""
+
+
+class AgentScorecardTotalsCriteria(TypedDict):
+    name: str
+    """Name of the criterion."""
+    success: int
+    """Calls in which it was met."""
+    failure: int
+    """Calls in which it failed."""
+    unknown: int
+    """Calls in which the analysis could not tell."""
+    rate: Union[float, None]
+    """failure / (success + failure); null without either."""
+    low: Union[float, None]
+    """Lower end of its 95 % interval; null without a call."""
+    high: Union[float, None]
+    """Upper end of its 95 % interval; null without a call."""
+
+
+class AgentScorecardTotalsVersion(TypedDict):
+    calls: int
+    """Ended calls that are counted."""
+    tags: List[AgentScorecardTotalsTag]
+    """Each tag, also those that no call has."""
+    criteria: List[AgentScorecardTotalsCriteria]
+    """Each criterion that was judged in one of the calls."""
+    version_number: int
+    """Number of the version."""
+
+
+class AgentScorecardTotals(TypedDict):
+    calls: int
+    """Ended calls that are counted."""
+    tags: List[AgentScorecardTotalsTag]
+    """Each tag, also those that no call has."""
+    criteria: List[AgentScorecardTotalsCriteria]
+    """Each criterion that was judged in one of the calls."""
+    versions: List[AgentScorecardTotalsVersion]
+    """The same by version, the newest first."""
+
+
+class AgentScorecardBucket(TypedDict):
+    calls: int
+    """Ended calls that are counted."""
+    tags: List[AgentScorecardTotalsTag]
+    """Each tag, also those that no call has."""
+    criteria: List[AgentScorecardTotalsCriteria]
+    """Each criterion that was judged in one of the calls."""
+    versions: List[AgentScorecardTotalsVersion]
+    """The same by version, the newest first."""
+    start: str
+    """Start of the hour or day, RFC 3339 UTC."""
+
+
+AgentScorecard = TypedDict("AgentScorecard", {
+    'from': 'str',
+    'to': 'str',
+    'interval': 'Literal["hour", "day"]',
+    'totals': 'AgentScorecardTotals',
+    'buckets': 'List[AgentScorecardBucket]',
+})
+
+
+class AgentScorecardAlertsRule(TypedDict):
+    rate: str
+    """The rate that is watched."""
+    above: Union[float, None]
+    """Highest rate within the band; null without one."""
+    below: Union[float, None]
+    """Lowest rate within the band; null without one."""
+    at_least_calls: int
+    """Calls that an alert needs."""
+
+
+class AgentScorecardAlertsOpen(TypedDict):
+    alert_id: str
+    """Id of the alert, the same when it is opened and when it is closed."""
+    rate: str
+    """The rate: a tag such as `dead_air`, or `criterion:` and its name."""
+    side: Literal["above", "below"]
+    """On which side of its band the rate is."""
+    limit: float
+    """The limit that it has passed, 0 to 1."""
+    calls: int
+    """Calls in which it can be told, since the rate began to change."""
+    hits: int
+    """How many of them count for the rate."""
+    observed: float
+    """hits / calls."""
+    since: str
+    """When the first of these calls ended, RFC 3339 UTC."""
+    opened_at: str
+    """When the alert was opened, RFC 3339 UTC."""
+    closed_at: Union[str, None]
+    """When it was closed, RFC 3339 UTC; null while it is open."""
+    close_reason: Union[Literal["returned", "changed"], None]
+    """`returned`: the rate is back in its band; `changed`: its rule was changed or removed."""
+
+
+class AgentScorecardAlerts(TypedDict):
+    rules: List[AgentScorecardAlertsRule]
+    """The rules of the published version."""
+    open: List[AgentScorecardAlertsOpen]
+    """Rates that are out of their bands."""
+    closed: List[AgentScorecardAlertsOpen]
+    """The last 50 that were closed, newest first."""
 
 
 class AgentShareWatch(TypedDict):
@@ -2610,6 +2782,42 @@ class AgentRehearsalRow(TypedDict):
 class AgentRehearsalPage(TypedDict):
     rehearsals: List[AgentRehearsalRow]
     """The rehearsals of this page."""
+    has_more: bool
+    """Whether more rows follow this page"""
+    next_cursor: Union[str, None]
+    """Value of `cursor` for the next page; null on the last page"""
+    total: Union[int, None]
+    """Number of all matching rows; null when paging by cursor without `include_total`. Long lists are counted
+    up to 100,000
+    """
+
+
+class AgentScorecardCallCriteria(TypedDict):
+    name: str
+    """Name of the criterion in the results; unique among the criteria."""
+    result: Literal["success", "failure", "unknown"]
+
+
+class AgentScorecardCall(TypedDict):
+    session_id: str
+    """Id of the session"""
+    version_number: int
+    """Number of the version that the call had."""
+    created_at: str
+    """When it was created, RFC 3339 UTC"""
+    duration_seconds: int
+    """Seconds from `started_at` to `ended_at`, rounded up; null before the end, and if nobody connected"""
+    end_reason: Union[str, None]
+    """Why the call ended."""
+    tags: List[SessionTagTag]
+    """What was found in the call."""
+    criteria: List[AgentScorecardCallCriteria]
+    """How its criteria were judged."""
+
+
+class AgentScorecardCallPage(TypedDict):
+    calls: List[AgentScorecardCall]
+    """Number of calls, answered or not"""
     has_more: bool
     """Whether more rows follow this page"""
     next_cursor: Union[str, None]
@@ -4034,7 +4242,7 @@ class AgentConfigChangeWebhooksPostCall(_AgentConfigChangeWebhooksPostCall, tota
     """
     has_secret: bool
     """Whether a signing key is stored for this `url`. Read-only: the value in a request is not stored."""
-    extra_events: List[Literal["text_session.ended", "text_session.analyzed", "share.stopped"]]
+    extra_events: List[Literal["text_session.ended", "text_session.analyzed", "share.stopped", "scorecard.alert"]]
     """Events beside those of calls that the endpoint gets, such as `text_session.ended`. Absent: none"""
 
 
@@ -4170,6 +4378,9 @@ class AgentConfigChange(TypedDict, total=False):
     answer_hints: Union[AgentConfigAnswerHints, None]
     """Lets the model say which answer its question expects, as a cue that is never spoken, so that the agent
     knows when an answer is whole. Absent: it does not.
+    """
+    scorecard: Union[AgentConfigScorecard, None]
+    """How ended calls are scored, and which rates are watched. Absent: the usual thresholds, and no alerts.
     """
 
 
@@ -4353,6 +4564,27 @@ class AgentCreateRehearsalRequest(TypedDict, total=False):
     """Calls to rehearse; a random sample if there are more."""
     days: int
     """Calls of so many days up to now."""
+
+
+AgentGetScorecardQuery = TypedDict("AgentGetScorecardQuery", {
+    'from': 'str',
+    'to': 'str',
+    'interval': 'Literal["hour", "day"]',
+}, total=False)
+
+
+AgentListScorecardCallsQuery = TypedDict("AgentListScorecardCallsQuery", {
+    'cursor': 'str',
+    'page': 'int',
+    'page_size': 'int',
+    'include_total': 'bool',
+    'tag': 'SessionTagTag',
+    'criterion': 'str',
+    'result': 'Literal["success", "failure", "unknown"]',
+    'version': 'int',
+    'from': 'str',
+    'to': 'str',
+}, total=False)
 
 
 class _AgentSetShareRequestWatch(TypedDict):
@@ -5825,6 +6057,42 @@ class PhoneCallDialFinishedEvent(TypedDict):
     """The session at the time of the event"""
 
 
+class ScorecardAlertEventAlert(TypedDict):
+    alert_id: str
+    """Id of the alert, the same when it is opened and when it is closed."""
+    rate: str
+    """The rate: a tag such as `dead_air`, or `criterion:` and its name."""
+    side: Literal["above", "below"]
+    """On which side of its band the rate is."""
+    limit: float
+    """The limit that it has passed, 0 to 1."""
+    calls: int
+    """Calls in which it can be told, since the rate began to change."""
+    hits: int
+    """How many of them count for the rate."""
+    observed: float
+    """hits / calls."""
+    since: str
+    """When the first of these calls ended, RFC 3339 UTC."""
+    opened_at: str
+    """When the alert was opened, RFC 3339 UTC."""
+    closed_at: Union[str, None]
+    """When it was closed, RFC 3339 UTC; null while it is open."""
+    close_reason: Union[Literal["returned", "changed"], None]
+    """`returned`: the rate is back in its band; `changed`: its rule was changed or removed."""
+    agent_id: str
+    """Id of the agent."""
+    state: Literal["open", "closed"]
+    """Whether the alert was opened or closed."""
+
+
+class ScorecardAlertEvent(TypedDict):
+    event: Literal["scorecard.alert"]
+    """Name of the event"""
+    alert: ScorecardAlertEventAlert
+    """The alert and what it is made of."""
+
+
 class ShareStoppedEventShareCalls(TypedDict):
     calls: int
     """Calls in which it can be told."""
@@ -5917,4 +6185,4 @@ class TextSessionEndedEvent(TypedDict):
     """The text session"""
 
 
-WebhookEvent = Union["CallAnalyzedEvent", "CallEndedEvent", "CallInboundEvent", "PhoneCallDialFinishedEvent", "ShareStoppedEvent", "TextSessionAnalyzedEvent", "TextSessionEndedEvent"]
+WebhookEvent = Union["CallAnalyzedEvent", "CallEndedEvent", "CallInboundEvent", "PhoneCallDialFinishedEvent", "ScorecardAlertEvent", "ShareStoppedEvent", "TextSessionAnalyzedEvent", "TextSessionEndedEvent"]

@@ -268,6 +268,59 @@ export class Agents extends Resource {
   }
 
   /**
+   * Get an agent's scorecard. Returns how many of the agent's ended calls have each tag and how each
+   * criterion of their analysis was judged, in total, by version, and by hour or day (UTC), with 95 %
+   * intervals. A call counts once it has ended and its analysis is there, but at most ten minutes after its
+   * end. Default range: the last seven days; at most 93 days, or 14 days by the hour. Any account key. 400
+   * for an empty or too long range; 404 for an unknown agent.
+   */
+  getScorecard(
+    agentId: string,
+    query: Api.AgentGetScorecardQuery = {},
+    options: RequestOptions = {},
+  ): Promise<Api.AgentScorecard> {
+    const call: Call = {
+      method: 'GET',
+      path: route`/v1/agent/agents/${agentId}/scorecard`,
+      query,
+      isRepeatable: true,
+    };
+    return this.transport.json(call, options);
+  }
+
+  /**
+   * List an agent's alerts. Returns which rates the published version has watched, those that are out of
+   * their bands, and the alerts that were closed last. Any account key. 404 for an unknown agent.
+   */
+  getScorecardAlerts(agentId: string, options: RequestOptions = {}): Promise<Api.AgentScorecardAlerts> {
+    const call: Call = {
+      method: 'GET',
+      path: route`/v1/agent/agents/${agentId}/scorecard/alerts`,
+      isRepeatable: true,
+    };
+    return this.transport.json(call, options);
+  }
+
+  /**
+   * List the calls behind a figure. Lists the agent's calls with a tag, or those in which a criterion failed
+   * or was judged as `result` says, newest first. Any account key. Paged by cursor or by page; 400 for both
+   * at once, and unless exactly one of tag and criterion is given. 404 for an unknown agent.
+   */
+  listScorecardCalls(
+    agentId: string,
+    query: Api.AgentListScorecardCallsQuery = {},
+    options: RequestOptions = {},
+  ): List<Api.AgentScorecardCallPage, Api.AgentScorecardCall> {
+    const call: Call = {
+      method: 'GET',
+      path: route`/v1/agent/agents/${agentId}/scorecard/calls`,
+      query,
+      isRepeatable: true,
+    };
+    return this.transport.list(call, options, (page) => page.calls);
+  }
+
+  /**
    * Get an agent's share of calls. Returns the newest share of the agent's calls, running or ended, with
    * both versions compared over the calls that have ended. Any account key. 404 share_not_set if there never
    * was one, or for an unknown agent.

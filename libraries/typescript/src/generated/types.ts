@@ -839,6 +839,32 @@ export interface SessionMediaQuality {
   unheard?: SessionMediaQualityUnheard | undefined;
 }
 
+export type SessionTagTag =
+  | 'dead_air'
+  | 'talked_over'
+  | 'loop'
+  | 'caller_repeated'
+  | 'slow_tool'
+  | 'wrong_language'
+  | 'unheard'
+  | 'anger_words';
+
+export interface SessionTagMoment {
+  /** When, in ms since the call began */
+  at_ms: number;
+  /** What shows it, for people */
+  evidence: string;
+}
+
+export interface SessionTag {
+  /** What happened */
+  tag: SessionTagTag;
+  /** How often it happened in the call */
+  count: number;
+  /** Where it happened, in order, at most 20 */
+  moments: SessionTagMoment[];
+}
+
 export interface Session {
   /** Id of the session */
   session_id: string;
@@ -921,6 +947,8 @@ export interface Session {
    * lower case; null for other sessions
    */
   sip_headers: Record<string, string> | null;
+  /** What went wrong in the ended call, as far as facts tell; absent if nothing was found */
+  tags?: SessionTag[] | undefined;
 }
 
 export interface TestRunUsage {
@@ -1832,7 +1860,7 @@ export interface AgentConfigWebhooksPostCall {
   /** Whether a signing key is stored for this `url`. Read-only: the value in a request is not stored. */
   has_secret: boolean;
   /** Events beside those of calls that the endpoint gets, such as `text_session.ended`. Absent: none */
-  extra_events?: ('text_session.ended' | 'text_session.analyzed' | 'share.stopped')[] | undefined;
+  extra_events?: ('text_session.ended' | 'text_session.analyzed' | 'share.stopped' | 'scorecard.alert')[] | undefined;
 }
 
 export interface AgentConfigWebhooks {
@@ -1901,6 +1929,33 @@ export interface AgentConfigAnalysis {
    * the list.
    */
   criteria: TestSimulationSuccessCondition[];
+}
+
+export interface AgentConfigScorecardAlert {
+  /**
+   * What is watched: a tag, such as `dead_air`, or `criterion:` and the name of a criterion, whose failures
+   * count.
+   */
+  rate: string;
+  /** The rate leaves its band above this, 0 to 1; absent: no upper limit. */
+  above?: number | undefined;
+  /** The rate leaves its band below this, 0 to 1; absent: no lower limit. */
+  below?: number | undefined;
+  /** Calls that an alert needs; absent: 30. */
+  at_least_calls?: number | undefined;
+}
+
+export interface AgentConfigScorecard {
+  /** A silence of this length that the agent has to answer for is dead air, in ms; absent: 4,000. */
+  dead_air_ms?: number | undefined;
+  /** Caller and agent talked over each other if both were heard for this long, in ms; absent: 1,500. */
+  talked_over_ms?: number | undefined;
+  /** A tool is slow if it takes this long, in ms; absent: 3,000. */
+  slow_tool_ms?: number | undefined;
+  /** Words and phrases that count as anger, in addition to those of the language. */
+  anger_words?: string[] | undefined;
+  /** Rates that are watched, each with its band. */
+  alerts?: AgentConfigScorecardAlert[] | undefined;
 }
 
 export interface AgentConfigGuardrails {
@@ -2041,6 +2096,10 @@ export interface AgentConfig {
   answer_hints?: AgentConfigAnswerHints | undefined;
   /** What the model extracts from the transcript after a call: a summary, data fields and criteria. */
   analysis: AgentConfigAnalysis;
+  /**
+   * How ended calls are scored, and which rates are watched. Absent: the usual thresholds, and no alerts.
+   */
+  scorecard?: AgentConfigScorecard | undefined;
   /** Standard instructions that are added to the system prompt. The model may fail to follow them. */
   guardrails: AgentConfigGuardrails;
   /** The language model: one of the deployment, or your own server. */
@@ -2268,6 +2327,129 @@ export interface AgentRehearsal {
   created_at: string;
   /** When it ended; null while it is running. */
   finished_at: string | null;
+}
+
+export interface AgentScorecardTotalsTag {
+  /** What happened in the call */
+  tag: SessionTagTag;
+  /** Calls with the tag. */
+  calls: number;
+  /** Share of the calls, 0 to 1; null without a call. */
+  rate: number | null;
+  /** Lower end of its 95 % interval; null without a call. */
+  low: number | null;
+  /** Upper end of its 95 % interval; null without a call. */
+  high: number | null;
+}
+
+export interface AgentScorecardTotalsCriteria {
+  /** Name of the criterion. */
+  name: string;
+  /** Calls in which it was met. */
+  success: number;
+  /** Calls in which it failed. */
+  failure: number;
+  /** Calls in which the analysis could not tell. */
+  unknown: number;
+  /** failure / (success + failure); null without either. */
+  rate: number | null;
+  /** Lower end of its 95 % interval; null without a call. */
+  low: number | null;
+  /** Upper end of its 95 % interval; null without a call. */
+  high: number | null;
+}
+
+export interface AgentScorecardTotalsVersion {
+  /** Ended calls that are counted. */
+  calls: number;
+  /** Each tag, also those that no call has. */
+  tags: AgentScorecardTotalsTag[];
+  /** Each criterion that was judged in one of the calls. */
+  criteria: AgentScorecardTotalsCriteria[];
+  /** Number of the version. */
+  version_number: number;
+}
+
+export interface AgentScorecardTotals {
+  /** Ended calls that are counted. */
+  calls: number;
+  /** Each tag, also those that no call has. */
+  tags: AgentScorecardTotalsTag[];
+  /** Each criterion that was judged in one of the calls. */
+  criteria: AgentScorecardTotalsCriteria[];
+  /** The same by version, the newest first. */
+  versions: AgentScorecardTotalsVersion[];
+}
+
+export interface AgentScorecardBucket {
+  /** Ended calls that are counted. */
+  calls: number;
+  /** Each tag, also those that no call has. */
+  tags: AgentScorecardTotalsTag[];
+  /** Each criterion that was judged in one of the calls. */
+  criteria: AgentScorecardTotalsCriteria[];
+  /** The same by version, the newest first. */
+  versions: AgentScorecardTotalsVersion[];
+  /** Start of the hour or day, RFC 3339 UTC. */
+  start: string;
+}
+
+export interface AgentScorecard {
+  /** Start of the range, RFC 3339 UTC. */
+  from: string;
+  /** End of the range, RFC 3339 UTC. */
+  to: string;
+  /** Length of a bucket. */
+  interval: 'hour' | 'day';
+  /** All calls of the range. */
+  totals: AgentScorecardTotals;
+  /** One per hour or day (UTC), also without calls. */
+  buckets: AgentScorecardBucket[];
+}
+
+export interface AgentScorecardAlertsRule {
+  /** The rate that is watched. */
+  rate: string;
+  /** Highest rate within the band; null without one. */
+  above: number | null;
+  /** Lowest rate within the band; null without one. */
+  below: number | null;
+  /** Calls that an alert needs. */
+  at_least_calls: number;
+}
+
+export interface AgentScorecardAlertsOpen {
+  /** Id of the alert, the same when it is opened and when it is closed. */
+  alert_id: string;
+  /** The rate: a tag such as `dead_air`, or `criterion:` and its name. */
+  rate: string;
+  /** On which side of its band the rate is. */
+  side: 'above' | 'below';
+  /** The limit that it has passed, 0 to 1. */
+  limit: number;
+  /** Calls in which it can be told, since the rate began to change. */
+  calls: number;
+  /** How many of them count for the rate. */
+  hits: number;
+  /** hits / calls. */
+  observed: number;
+  /** When the first of these calls ended, RFC 3339 UTC. */
+  since: string;
+  /** When the alert was opened, RFC 3339 UTC. */
+  opened_at: string;
+  /** When it was closed, RFC 3339 UTC; null while it is open. */
+  closed_at: string | null;
+  /** `returned`: the rate is back in its band; `changed`: its rule was changed or removed. */
+  close_reason: 'returned' | 'changed' | null;
+}
+
+export interface AgentScorecardAlerts {
+  /** The rules of the published version. */
+  rules: AgentScorecardAlertsRule[];
+  /** Rates that are out of their bands. */
+  open: AgentScorecardAlertsOpen[];
+  /** The last 50 that were closed, newest first. */
+  closed: AgentScorecardAlertsOpen[];
 }
 
 export interface AgentShareWatch {
@@ -2792,6 +2974,43 @@ export interface AgentRehearsalRow {
 export interface AgentRehearsalPage {
   /** The rehearsals of this page. */
   rehearsals: AgentRehearsalRow[];
+  /** Whether more rows follow this page */
+  has_more: boolean;
+  /** Value of `cursor` for the next page; null on the last page */
+  next_cursor: string | null;
+  /**
+   * Number of all matching rows; null when paging by cursor without `include_total`. Long lists are counted
+   * up to 100,000
+   */
+  total: number | null;
+}
+
+export interface AgentScorecardCallCriteria {
+  /** Name of the criterion in the results; unique among the criteria. */
+  name: string;
+  result: 'success' | 'failure' | 'unknown';
+}
+
+export interface AgentScorecardCall {
+  /** Id of the session */
+  session_id: string;
+  /** Number of the version that the call had. */
+  version_number: number;
+  /** When it was created, RFC 3339 UTC */
+  created_at: string;
+  /** Seconds from `started_at` to `ended_at`, rounded up; null before the end, and if nobody connected */
+  duration_seconds: number;
+  /** Why the call ended. */
+  end_reason: string | null;
+  /** What was found in the call. */
+  tags: SessionTagTag[];
+  /** How its criteria were judged. */
+  criteria: AgentScorecardCallCriteria[];
+}
+
+export interface AgentScorecardCallPage {
+  /** Number of calls, answered or not */
+  calls: AgentScorecardCall[];
   /** Whether more rows follow this page */
   has_more: boolean;
   /** Value of `cursor` for the next page; null on the last page */
@@ -4286,7 +4505,7 @@ export interface AgentConfigChangeWebhooksPostCall {
   /** Whether a signing key is stored for this `url`. Read-only: the value in a request is not stored. */
   has_secret?: boolean | undefined;
   /** Events beside those of calls that the endpoint gets, such as `text_session.ended`. Absent: none */
-  extra_events?: ('text_session.ended' | 'text_session.analyzed' | 'share.stopped')[] | undefined;
+  extra_events?: ('text_session.ended' | 'text_session.analyzed' | 'share.stopped' | 'scorecard.alert')[] | undefined;
 }
 
 export interface AgentConfigChangeWebhooks {
@@ -4437,6 +4656,10 @@ export interface AgentConfigChange {
    * knows when an answer is whole. Absent: it does not.
    */
   answer_hints?: AgentConfigAnswerHints | null | undefined;
+  /**
+   * How ended calls are scored, and which rates are watched. Absent: the usual thresholds, and no alerts.
+   */
+  scorecard?: AgentConfigScorecard | null | undefined;
 }
 
 export interface PageQuery {
@@ -4633,6 +4856,44 @@ export interface AgentCreateRehearsalRequest {
   calls?: number | undefined;
   /** Calls of so many days up to now. */
   days?: number | undefined;
+}
+
+export interface AgentGetScorecardQuery {
+  /** Start of the range, inclusive, RFC 3339; returned in UTC. Absent, a week before `to`. */
+  from?: string | undefined;
+  /** End of the range, exclusive, RFC 3339; returned in UTC. Absent, the time of the request. */
+  to?: string | undefined;
+  /**
+   * Length of a bucket, aligned to UTC. The range may span at most 14 days by the hour or 93 days by the
+   * day.
+   */
+  interval?: 'hour' | 'day' | undefined;
+}
+
+export interface AgentListScorecardCallsQuery {
+  /** The `next_cursor` of the previous page; cannot be combined with `page` */
+  cursor?: string | undefined;
+  /**
+   * Page number, from 1; cannot be combined with `cursor`. At most 100,000 rows can be skipped, beyond that
+   * use `cursor`
+   */
+  page?: number | undefined;
+  /** Rows per page */
+  page_size?: number | undefined;
+  /** Whether to fill in `total` without `page` too; with `page` it is always filled in */
+  include_total?: boolean | undefined;
+  /** Calls with this tag. */
+  tag?: SessionTagTag | undefined;
+  /** Calls in which this criterion was judged. */
+  criterion?: string | undefined;
+  /** How it was judged; absent: `failure`. */
+  result?: 'success' | 'failure' | 'unknown' | undefined;
+  /** Number of the version that the calls had; absent: any. */
+  version?: number | undefined;
+  /** Only calls that began then or later, RFC 3339. */
+  from?: string | undefined;
+  /** Only calls that began before, RFC 3339. */
+  to?: string | undefined;
 }
 
 export interface AgentSetShareRequestWatch {
@@ -6130,6 +6391,42 @@ export interface PhoneCallDialFinishedEvent {
   session: CallAnalyzedEventSession;
 }
 
+export interface ScorecardAlertEventAlert {
+  /** Id of the alert, the same when it is opened and when it is closed. */
+  alert_id: string;
+  /** The rate: a tag such as `dead_air`, or `criterion:` and its name. */
+  rate: string;
+  /** On which side of its band the rate is. */
+  side: 'above' | 'below';
+  /** The limit that it has passed, 0 to 1. */
+  limit: number;
+  /** Calls in which it can be told, since the rate began to change. */
+  calls: number;
+  /** How many of them count for the rate. */
+  hits: number;
+  /** hits / calls. */
+  observed: number;
+  /** When the first of these calls ended, RFC 3339 UTC. */
+  since: string;
+  /** When the alert was opened, RFC 3339 UTC. */
+  opened_at: string;
+  /** When it was closed, RFC 3339 UTC; null while it is open. */
+  closed_at: string | null;
+  /** `returned`: the rate is back in its band; `changed`: its rule was changed or removed. */
+  close_reason: 'returned' | 'changed' | null;
+  /** Id of the agent. */
+  agent_id: string;
+  /** Whether the alert was opened or closed. */
+  state: 'open' | 'closed';
+}
+
+export interface ScorecardAlertEvent {
+  /** Name of the event */
+  event: 'scorecard.alert';
+  /** The alert and what it is made of. */
+  alert: ScorecardAlertEventAlert;
+}
+
 export interface ShareStoppedEventShareCalls {
   /** Calls in which it can be told. */
   calls: number;
@@ -6230,6 +6527,7 @@ export type WebhookEvent =
   | CallEndedEvent
   | CallInboundEvent
   | PhoneCallDialFinishedEvent
+  | ScorecardAlertEvent
   | ShareStoppedEvent
   | TextSessionAnalyzedEvent
   | TextSessionEndedEvent;
