@@ -22,7 +22,7 @@ export interface DueSums {
 export async function countDue(context: Context, due: DueSums): Promise<void> {
   const latest = new Date(context.clock.wallTime() - ANALYSIS_WAIT_MS);
   const settled = sumsDue(due.sums, 'over');
-  // A call that has ended by then was to be joined before: the index has that time, and leaves out the others.
+  // A call that has ended by then was to be joined before: the index has that time.
   const joinedMs = latest.getTime() + context.settings.SESSION_JOIN_SECONDS * 1_000;
   const late = {
     ...sumsDue(due.sums, 'open'),

@@ -1,5 +1,6 @@
 /** The scorecard of an agent by the API: calls come from reports of workers. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { enforceRetention } from '#control-plane/operations/privacy/retention.ts';
 import { dueIn } from '#control-plane/platform/store/session-due.ts';
 import { openTestCalls, type TestCalls } from '../../test-calls.ts';
 import { dyingAfter } from '../analytics/dying-store.ts';
@@ -232,6 +233,16 @@ describe('the calls behind a figure', () => {
     for (const query of ['', 'tag=loop&criterion=booked'])
       expect((await agent.request('GET', `${agent.path}/scorecard/calls?${query}`)).status).toBe(400);
     expect((await agent.request('GET', `${agent.path}/scorecard/calls?tag=bored`)).status).toBe(422);
+  });
+
+  it('are forgotten with the transcript, and the figures stay', async () => {
+    await agent.call({ silentMs: 5_000 });
+    await agent.count();
+    await agent.request('PATCH', '/v1/agent/privacy', { transcripts_days: 1 });
+    api.clock.stall(2 * 24 * 3_600_000);
+    await enforceRetention(api.context, 'replica');
+    expect((await agent.calls('tag=dead_air')).calls).toEqual([]);
+    expect((await agent.scorecard()).totals.calls).toBe(1);
   });
 
   it('are forgotten with the person, and the figures stay', async () => {
