@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { CALL_TAGS } from '#config/scorecard.ts';
 import { type CallRecord, type TagRules, tagsOf } from '#control-plane/calls/tags/call-tags.ts';
+import { wordsOf } from '#control-plane/calls/tags/words.ts';
 import type { SessionItem, SpeechOverlap, TurnSilence } from '#protocol/session-record.ts';
 
 const START_MS = Date.parse('2026-11-29T10:00:00.000Z');
@@ -105,6 +106,15 @@ describe('an agent in a loop', () => {
     expect(names({ items: conversation('assistant', ['All right!', 'All right!', 'All right!']) })).toEqual(
       [],
     );
+  });
+
+  it('is looked for in the first thousand messages, however long the call', () => {
+    const items = conversation('assistant', Array.from({ length: 1_500 }, () => again));
+    expect(tags({ items })).toMatchObject([{ tag: 'loop', count: 998 }]);
+  });
+
+  it('is told by the first 2,000 characters of a message, ligatures taken apart', () => {
+    expect(wordsOf('ﬄ'.repeat(4_000)).join('')).toHaveLength(2_000);
   });
 });
 
