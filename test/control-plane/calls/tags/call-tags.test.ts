@@ -109,7 +109,10 @@ describe('an agent in a loop', () => {
   });
 
   it('is looked for in the first thousand messages, however long the call', () => {
-    const items = conversation('assistant', Array.from({ length: 1_500 }, () => again));
+    const items = conversation(
+      'assistant',
+      Array.from({ length: 1_500 }, () => again),
+    );
     expect(tags({ items })).toMatchObject([{ tag: 'loop', count: 998 }]);
   });
 
