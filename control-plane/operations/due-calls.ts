@@ -1,5 +1,6 @@
 /** Brings ended calls to those who keep sums over them, agent by agent. */
 import type { Context } from '../platform/context.ts';
+import { isDatabaseAway } from '../platform/store/database-away.ts';
 import type { SessionDocument } from '../platform/store/models/session-model.ts';
 import { readStored } from '../platform/store/read-stored.ts';
 import { sumsDue } from '../platform/store/session-due.ts';
@@ -18,7 +19,10 @@ export interface DueSums {
   readonly count: (agentId: string, calls: readonly DueCall[]) => Promise<number>;
 }
 
-/** Counts everything that is due, but for calls whose analysis is awaited. */
+/**
+ * Counts everything that is due, but for calls whose analysis is awaited. An error with the calls of one agent,
+ * such as one that cannot be read, is thrown once those of all others are counted.
+ */
 export async function countDue(context: Context, due: DueSums): Promise<void> {
   const latest = new Date(context.clock.wallTime() - ANALYSIS_WAIT_MS);
   const settled = sumsDue(due.sums, 'over');
@@ -30,17 +34,34 @@ export async function countDue(context: Context, due: DueSums): Promise<void> {
     expires_at: { $lte: new Date(joinedMs) },
     ended_at: { $lte: latest },
   };
-  for (const filter of [settled, late]) while (await countBatch(context, filter, due));
+  const failed = new Map<string, unknown>();
+  for (const filter of [settled, late]) while (await countBatch(context, filter, due, failed));
+  for (const error of failed.values()) throw error;
 }
 
-/** False if there is no more to count, or another process does. */
-async function countBatch(context: Context, filter: object, { batch, count }: DueSums): Promise<boolean> {
-  const due = await readStored<SessionDocument, DueCall>(context.models.sessions, filter, {
+/**
+ * False if there is no more to count, or another process does. Agents that have `failed` are left out: their
+ * calls would be in the way of all others.
+ */
+async function countBatch(
+  context: Context,
+  filter: object,
+  { batch, count }: DueSums,
+  failed: Map<string, unknown>,
+): Promise<boolean> {
+  const others = failed.size === 0 ? filter : { ...filter, agent_id: { $nin: [...failed.keys()] } };
+  const due = await readStored<SessionDocument, DueCall>(context.models.sessions, others, {
     projection: { agent_id: 1, version_id: 1, created_at: 1 },
     limit: batch,
   });
+  const failedBefore = failed.size;
   let over = 0;
   for (const [agentId, calls] of Map.groupBy(due, ({ agent_id }) => agent_id))
-    over += await count(agentId, calls);
-  return due.length === batch && over > 0;
+    try {
+      over += await count(agentId, calls);
+    } catch (error) {
+      if (isDatabaseAway(error)) throw error;
+      failed.set(agentId, error);
+    }
+  return due.length === batch && (over > 0 || failed.size > failedBefore);
 }

@@ -27,10 +27,14 @@ export function startScoreCounter(context: Context): BackgroundLoop {
 
 /** Counts every call that is due, but for those whose analysis is awaited; then tells of alerts. */
 export async function scoreCalls(context: Context): Promise<void> {
-  await countDue(context, {
-    sums: 'score',
-    batch: BATCH,
-    count: (agentId, calls) => countScoredCalls(context, agentId, calls),
-  });
-  await tellAlerts(context);
+  try {
+    await countDue(context, {
+      sums: 'score',
+      batch: BATCH,
+      count: (agentId, calls) => countScoredCalls(context, agentId, calls),
+    });
+  } finally {
+    // Also where calls of some agent cannot be counted.
+    await tellAlerts(context);
+  }
 }

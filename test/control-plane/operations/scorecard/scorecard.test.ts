@@ -185,6 +185,25 @@ describe('each call is counted once', () => {
   });
 });
 
+describe('a call that cannot be read', () => {
+  it('keeps no other agent from being scored', async () => {
+    const { sessions } = api.context.models;
+    const broken = await agent.call({ says: ['hello'] });
+    await sessions.collection.updateOne(
+      { _id: broken } as never,
+      { $set: { 'timeline.0.sealed': Buffer.alloc(64) } } as never,
+    );
+    const session = await sessions.collection.findOne({ _id: broken } as never);
+    const copies = Array.from({ length: 60 }, (_, index) => ({ ...session, _id: `${broken}-${index}` }));
+    await sessions.collection.insertMany(copies as never[]);
+    const other = await ScoredAgent.open(api);
+    await other.call({ silentMs: 5_000 });
+    await expect(other.count()).rejects.toThrow();
+    expect((await other.scorecard()).totals.calls).toBe(1);
+    await sessions.collection.deleteMany({ agent_id: agent.id } as never);
+  });
+});
+
 describe('the calls behind a figure', () => {
   it('are those with the tag, or those in which the criterion failed, newest first', async () => {
     const silent = await agent.call({ silentMs: 5_000, booked: 'failure' });
