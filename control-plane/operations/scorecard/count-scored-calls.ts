@@ -5,7 +5,7 @@
  * lists only once its session is not.
  */
 import { toAnalysis } from '../../calls/sessions/session-record.ts';
-import { sealerOf } from '../../calls/sessions/session-store.ts';
+import { headOf, loadSession, sealerOf } from '../../calls/sessions/session-store.ts';
 import { tagSession, versionOfSession } from '../../calls/sessions/tag-session.ts';
 import { readTimeline } from '../../calls/sessions/timeline.ts';
 import type { Context } from '../../platform/context.ts';
@@ -16,7 +16,11 @@ import {
   type ScoreWatchDocument,
   scorecardId,
 } from '../../platform/store/models/scorecard-model.ts';
-import type { SessionDocument } from '../../platform/store/models/session-model.ts';
+import {
+  type SessionDocument,
+  type SessionHead,
+  WITHOUT_LISTS,
+} from '../../platform/store/models/session-model.ts';
 import { readStored } from '../../platform/store/read-stored.ts';
 import { replaceGuarded } from '../../platform/store/replace-guarded.ts';
 import { DUE_BITS, SCORE_DONE } from '../../platform/store/session-due.ts';
@@ -49,7 +53,11 @@ export async function countScoredCalls(
   const cards = await readStored<ScorecardDocument>(models.scorecards, { _id: { $in: cardIds } }, {});
   const [watch = null] = await readStored<ScoreWatchDocument>(models.scoreWatches, { _id: agentId }, {});
   const asked = calls.map(({ _id }) => _id);
-  const sessions = await readStored<SessionDocument>(models.sessions, { _id: { $in: asked } }, {});
+  const sessions = await readStored<SessionDocument, SessionHead>(
+    models.sessions,
+    { _id: { $in: asked } },
+    { projection: WITHOUT_LISTS },
+  );
   const listed = [...cards.flatMap(({ recent }) => recent), ...(watch?.recent ?? [])];
   const due = new Set([
     ...sessions.filter(isDue).map(({ _id }) => _id),
@@ -64,7 +72,6 @@ export async function countScoredCalls(
   const over = sessions.filter(isDue).map(({ _id }) => _id);
   if (over.length === 0) return 0;
   await models.sessions.collection.updateMany({ _id: { $in: over } } as never, SCORE_DONE as never);
-  await forgetErased(context, over);
   return over.length;
 }
 
@@ -82,24 +89,28 @@ async function stillDue({ models }: Parts, ids: readonly string[]): Promise<stri
   return found.filter(isDue).map(({ _id }) => _id);
 }
 
-/** Conversations with a version of the agent, in the order of their ends. */
-async function scoresOf(context: Parts, sessions: readonly SessionDocument[]): Promise<Scored[]> {
+/**
+ * Conversations with a version of the agent, in the order of their ends. One transcript is in memory at a time.
+ */
+async function scoresOf(context: Parts, sessions: readonly SessionHead[]): Promise<Scored[]> {
   const scored: Scored[] = [];
   for (const session of sessions) {
     if (!session.is_listed || session.status !== 'completed') continue;
     const version = await versionOfSession(context, session);
     if (!version) continue;
-    const tags = tagSession(session, await readTimeline(context, session), version).map(({ tag }) => tag);
-    const { analysis } = session;
-    const judged = analysis.result && toAnalysis(analysis, sealerOf(context, session))?.criteria_results;
+    const whole = await loadSession(context, session._id);
+    if (!whole) continue;
+    const tags = tagSession(whole, await readTimeline(context, whole), version).map(({ tag }) => tag);
+    const judged =
+      whole.analysis.result && toAnalysis(whole.analysis, sealerOf(context, whole))?.criteria_results;
     const criteria = (judged ?? []).map(({ name, result }) => ({ name, result }));
-    scored.push({ session, score: { tags, criteria }, version: version.version_number });
+    scored.push({ session: headOf(whole), score: { tags, criteria }, version: version.version_number });
   }
   return scored.sort((a, b) => endOf(a).getTime() - endOf(b).getTime());
 }
 
 /** Keeps what was found in each call, for lists of calls; a repetition changes nothing. */
-async function keepFound({ models }: Parts, scored: readonly Scored[]): Promise<void> {
+async function keepFound(context: Parts, scored: readonly Scored[]): Promise<void> {
   const found = scored.flatMap(({ session, score, version }): ScoredCallDocument[] =>
     session.wrapped_key === null || score.tags.length + score.criteria.length === 0
       ? []
@@ -118,11 +129,16 @@ async function keepFound({ models }: Parts, scored: readonly Scored[]): Promise<
           },
         ],
   );
-  await insertDocuments(models.scoredCalls, found);
+  await insertDocuments(context.models.scoredCalls, found);
+  await forgetErased(
+    context,
+    found.map(({ _id }) => _id),
+  );
 }
 
 /** An erasure may have come in between; one that comes later finds the documents itself. */
 async function forgetErased({ models }: Parts, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return;
   const erased = await readStored<SessionDocument, Pick<SessionDocument, '_id'>>(
     models.sessions,
     { _id: { $in: [...ids] }, wrapped_key: null },

@@ -9,7 +9,7 @@ import type {
   StoredAlert,
   UntoldAlert,
 } from '../../platform/store/models/scorecard-model.ts';
-import type { SessionDocument } from '../../platform/store/models/session-model.ts';
+import type { SessionHead } from '../../platform/store/models/session-model.ts';
 import { replaceGuarded } from '../../platform/store/replace-guarded.ts';
 import type { CallScore } from './score-call.ts';
 import { watchRates } from './watch-rates.ts';
@@ -18,7 +18,7 @@ type Parts = Pick<Context, 'models' | 'caches' | 'clock' | 'metrics' | 'logger'>
 
 /** A call to be counted. */
 export interface Scored {
-  readonly session: SessionDocument;
+  readonly session: SessionHead;
   readonly score: CallScore;
   readonly version: number;
 }
