@@ -23,6 +23,11 @@ export const CALLS_PER_FALSE_RETURN = 10_000;
 /** Odds of the alternatives, as multiples of those of the limit; the second one is that of the drift. */
 const FACTORS = [1.5, 2, 3, 6];
 const DRIFT = 1;
+/**
+ * A sum grows no further than far beyond an alert: where one waits for more calls, what was long ago is
+ * forgotten as soon as elsewhere.
+ */
+const MOST = 1e9;
 
 /** No evidence. */
 export const NO_EVIDENCE: StoredEvidence = {
@@ -48,8 +53,8 @@ export function withCall(
   const ratios = FACTORS.map((factor) =>
     likelihoodRatio(limit, side === 'above' ? factor : 1 / factor, isHit),
   );
-  const drift = Math.max(0, before.drift + Math.log(ratios[DRIFT] ?? 1));
-  const sums = ratios.map((ratio, index) => (1 + (before.sums[index] ?? 0)) * ratio);
+  const drift = Math.min(Math.log(MOST), Math.max(0, before.drift + Math.log(ratios[DRIFT] ?? 1)));
+  const sums = ratios.map((ratio, index) => Math.min(MOST, (1 + (before.sums[index] ?? 0)) * ratio));
   // Where the calls so far speak against a change, it has not begun.
   if (drift === 0) return { ...NO_EVIDENCE, sums };
   return {

@@ -64,6 +64,25 @@ describe('an alert without a cause', () => {
   }, 120_000);
 });
 
+describe('an alert that waits for many calls', () => {
+  const rule: AlertRule = { rate: 'dead_air', above: 0.1, at_least_calls: 2_000 };
+
+  it('is not opened by a rate that is back before that, however far it was out', () => {
+    for (const seed of seeds(20)) {
+      const changes = run(
+        seed,
+        [
+          { rate: 1, calls: 700 },
+          { rate: 0.02, calls: 40_000 },
+          { rate: 0.1, calls: 10_000 },
+        ],
+        rule,
+      );
+      expect(changes).toEqual([]);
+    }
+  }, 120_000);
+});
+
 describe('an alert with a cause', () => {
   it.each([
     { rate: 0.15, within: 2_000 },
