@@ -10,6 +10,7 @@ import { keyedHeaders, makeOnce } from '../../platform/http/once-per-key.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
 import { findPage } from '../../platform/store/find-page.ts';
 import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
+import { scorecardIdsOf } from '../../platform/store/models/scorecard-model.ts';
 import { agentRecord, profileFields, toAgentRecord } from './agent-record.ts';
 import { draftHashes, findAgent } from './agent-store.ts';
 import { createAgent } from './create-agent.ts';
@@ -144,7 +145,15 @@ async function deleteAgent(context: Context, teamId: string, agentId: string): P
   await context.models.rehearsals.deleteMany({ agent_id: agentId });
   await context.models.shares.deleteOne({ _id: agentId });
   await context.models.versions.deleteMany({ agent_id: agentId });
+  await removeScorecard(context, agentId);
   await removeFromQuota(context, { kind: 'agents', owner: teamId, id: agentId }, () =>
     context.models.agents.deleteOne({ _id: agentId, team_id: teamId }),
   );
+}
+
+/** The sums, the calls behind them and the alerts: they are read by the agent only. */
+async function removeScorecard({ models }: Context, agentId: string): Promise<void> {
+  await models.scoreWatches.deleteOne({ _id: agentId });
+  await models.scoredCalls.deleteMany({ agent_id: agentId });
+  await models.scorecards.deleteMany({ _id: scorecardIdsOf(agentId) });
 }

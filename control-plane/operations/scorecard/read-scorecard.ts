@@ -20,7 +20,10 @@ export interface Scorecard {
   readonly steps: readonly { readonly startMs: number; readonly sums: VersionedSums }[];
 }
 
-const NOTHING: VersionedSums = { all: NO_CALLS, versions: new Map() };
+interface Collected {
+  all: Sums;
+  readonly versions: Map<number, Sums>;
+}
 
 /** Reads the calls that began in the hours of the range, its first and its last one whole. */
 export async function readScorecard(
@@ -33,18 +36,19 @@ export async function readScorecard(
   const ids = { _id: { $gte: first, $lte: last } };
   const cards = await readStored<ScorecardDocument>(models.scorecards, ids, {});
   const stepMs = STEP_MS[range.interval];
-  const steps = new Map<number, VersionedSums>();
-  let totals = NOTHING;
+  const steps = new Map<number, Collected>();
+  const totals = nothing();
   for (const card of cards)
     for (const { startMs, sums } of hoursOf(agentId, card)) {
       if (startMs + STEP_MS.hour <= range.fromMs || startMs >= range.toMs) continue;
       const step = Math.floor(startMs / stepMs);
-      totals = withSums(totals, card.version_number, sums);
-      steps.set(step, withSums(steps.get(step) ?? NOTHING, card.version_number, sums));
+      const ofStep = steps.get(step) ?? nothing();
+      steps.set(step, ofStep);
+      for (const one of [totals, ofStep]) add(one, card.version_number, sums);
     }
   return {
     totals,
-    steps: stepsOf(range).map((step) => ({ startMs: step * stepMs, sums: steps.get(step) ?? NOTHING })),
+    steps: stepsOf(range).map((step) => ({ startMs: step * stepMs, sums: steps.get(step) ?? nothing() })),
   };
 }
 
@@ -53,7 +57,12 @@ function hoursOf(agentId: string, { _id, hours }: ScorecardDocument): { startMs:
   return hours.map(({ hour, ...sums }) => ({ startMs: dayMs + hour * STEP_MS.hour, sums }));
 }
 
-function withSums({ all, versions }: VersionedSums, version: number, sums: Sums): VersionedSums {
-  const before = versions.get(version) ?? NO_CALLS;
-  return { all: addSums(all, sums), versions: new Map(versions).set(version, addSums(before, sums)) };
+function nothing(): Collected {
+  return { all: NO_CALLS, versions: new Map() };
+}
+
+/** In place: a range may have thousands of versions. */
+function add(to: Collected, version: number, sums: Sums): void {
+  to.all = addSums(to.all, sums);
+  to.versions.set(version, addSums(to.versions.get(version) ?? NO_CALLS, sums));
 }

@@ -22,6 +22,9 @@ import { readScorecard, type VersionedSums } from './read-scorecard.ts';
 import { labelOf, type Sums } from './score-call.ts';
 import { alertRecord } from './tell-alerts.ts';
 
+/** Versions that an answer has, of all calls and of each bucket: some agents are published every hour. */
+const MOST_VERSIONS = 50;
+
 const agentPath = z.object({ agent_id: z.string() });
 const count = z.number().int();
 const timestamp = z.iso.datetime();
@@ -52,7 +55,7 @@ const sums = z.object({
 const versionedSums = sums.extend({
   versions: z
     .array(sums.extend({ version_number: count.describe('Number of the version.') }))
-    .describe('The same by version, the newest first.'),
+    .describe('The same by version, the newest first, at most 50.'),
 });
 
 const scorecardRecord = z.object({
@@ -177,6 +180,7 @@ function toVersioned({ all, versions }: VersionedSums): z.output<typeof versione
     ...toSums(all),
     versions: [...versions]
       .sort(([a], [b]) => b - a)
+      .slice(0, MOST_VERSIONS)
       .map(([version_number, of]) => ({ version_number, ...toSums(of) })),
   };
 }

@@ -124,6 +124,11 @@ export function scorecardId(agentId: string, createdAt: Date, versionId: string)
   return `${scorecardDay(agentId, createdAt)}${versionId}`;
 }
 
+/** Condition of the ids of an agent. */
+export function scorecardIdsOf(agentId: string): { readonly $gt: string; readonly $lt: string } {
+  return { $gt: `${agentId}:`, $lt: `${agentId};` };
+}
+
 /** Start of the ids of a day. */
 export function scorecardDay(agentId: string, at: Date): string {
   return `${agentId}:${at.toISOString().slice(0, 10)}:`;

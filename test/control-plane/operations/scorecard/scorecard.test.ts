@@ -1,6 +1,7 @@
 /** The scorecard of an agent by the API: calls come from reports of workers. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { enforceRetention } from '#control-plane/operations/privacy/retention.ts';
+import { scorecardIdsOf } from '#control-plane/platform/store/models/scorecard-model.ts';
 import { dueIn } from '#control-plane/platform/store/session-due.ts';
 import { openTestCalls, type TestCalls } from '../../test-calls.ts';
 import { dyingAfter } from '../analytics/dying-store.ts';
@@ -93,6 +94,27 @@ describe('a scorecard', () => {
     expect(totals.versions.map((one: { version_number: number }) => one.version_number)).toEqual([2, 1]);
     expect(totals.versions.map((one: { calls: number }) => one.calls)).toEqual([2, 1]);
     expect(tagOf(totals.versions[1], 'dead_air')).toMatchObject({ rate: 1 });
+  });
+
+  it('has the newest 50 versions, and the calls of all', async () => {
+    await agent.call();
+    await agent.count();
+    const { scorecards } = api.context.models;
+    const [card] = await scorecards.find({ _id: scorecardIdsOf(agent.id) }).lean();
+    const day = card?._id.slice(0, card._id.lastIndexOf(':'));
+    await scorecards.collection.insertMany(
+      Array.from({ length: 60 }, (_, index) => ({
+        ...card,
+        _id: `${day}:v${index}`,
+        version_number: index + 2,
+      })) as never[],
+    );
+    const { totals, buckets } = await agent.scorecard();
+    expect(totals.calls).toBe(61);
+    for (const { versions } of [totals, buckets.at(-1)]) {
+      expect(versions).toHaveLength(50);
+      expect(versions[0].version_number).toBe(61);
+    }
   });
 
   it('has a bucket for each day and each hour of the range', async () => {
@@ -262,6 +284,23 @@ describe('the calls behind a figure', () => {
     await enforceRetention(api.context, 'replica');
     expect((await agent.calls('tag=dead_air')).calls).toEqual([]);
     expect((await agent.scorecard()).totals.calls).toBe(1);
+  });
+
+  it('are deleted with the agent, as its figures and alerts are', async () => {
+    await agent.publish({ scorecard: { alerts: [{ rate: 'dead_air', above: 0.1 }] } });
+    await agent.call({ silentMs: 5_000 });
+    await agent.count();
+    const stored = async () => {
+      const { scorecards, scoredCalls, scoreWatches } = api.context.models;
+      return [
+        await scorecards.countDocuments({ _id: scorecardIdsOf(agent.id) }),
+        await scoredCalls.countDocuments({ agent_id: agent.id }),
+        await scoreWatches.countDocuments({ _id: agent.id }),
+      ];
+    };
+    expect(await stored()).toEqual([1, 1, 1]);
+    expect((await agent.request('DELETE', agent.path)).status).toBe(204);
+    expect(await stored()).toEqual([0, 0, 0]);
   });
 
   it('are forgotten with the person, and the figures stay', async () => {
