@@ -1,5 +1,5 @@
 /** The scorecard of an agent by the API: calls come from reports of workers. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { enforceRetention } from '#control-plane/operations/privacy/retention.ts';
 import { scorecardIdsOf } from '#control-plane/platform/store/models/scorecard-model.ts';
 import { dueIn } from '#control-plane/platform/store/session-due.ts';
@@ -283,6 +283,29 @@ describe('the calls behind a figure', () => {
     api.clock.stall(2 * 24 * 3_600_000);
     await enforceRetention(api.context, 'replica');
     expect((await agent.calls('tag=dead_air')).calls).toEqual([]);
+    expect((await agent.scorecard()).totals.calls).toBe(1);
+  });
+
+  it('are not kept of a person who is erased while a slow replica stores them', async () => {
+    const made = await agent.request('POST', '/v1/agent/sessions', {
+      agent_id: agent.id,
+      end_user_id: 'eve',
+    });
+    const id: string = made.body.session_id;
+    await api.report(id, { type: 'joined', at: api.at() });
+    const overlap = { started_at: api.at(3_000), duration_ms: 2_000, begun_by: 'agent' } as const;
+    await api.report(id, { type: 'overlap', overlap });
+    await api.report(id, { type: 'ended', at: api.at(9_000), end_reason: 'user_hangup' });
+    api.clock.stall(11 * 60_000);
+    const { collection } = api.context.models.scoredCalls;
+    const insertMany = collection.insertMany.bind(collection);
+    vi.spyOn(collection, 'insertMany').mockImplementationOnce(async (...parameters) => {
+      await agent.count();
+      await agent.request('POST', '/v1/agent/erasures', { end_user_id: 'eve' });
+      return insertMany(...parameters);
+    });
+    await agent.count();
+    expect((await agent.calls('tag=talked_over')).calls).toEqual([]);
     expect((await agent.scorecard()).totals.calls).toBe(1);
   });
 
