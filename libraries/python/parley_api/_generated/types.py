@@ -2203,7 +2203,7 @@ class AgentScorecardTotals(TypedDict):
     criteria: List[AgentScorecardTotalsCriteria]
     """Each criterion that was judged in one of the calls."""
     versions: List[AgentScorecardTotalsVersion]
-    """The same by version, the newest first."""
+    """The same by version, the newest first, at most 50."""
 
 
 class AgentScorecardBucket(TypedDict):
@@ -2214,7 +2214,7 @@ class AgentScorecardBucket(TypedDict):
     criteria: List[AgentScorecardTotalsCriteria]
     """Each criterion that was judged in one of the calls."""
     versions: List[AgentScorecardTotalsVersion]
-    """The same by version, the newest first."""
+    """The same by version, the newest first, at most 50."""
     start: str
     """Start of the hour or day, RFC 3339 UTC."""
 

@@ -2377,7 +2377,7 @@ export interface AgentScorecardTotals {
   tags: AgentScorecardTotalsTag[];
   /** Each criterion that was judged in one of the calls. */
   criteria: AgentScorecardTotalsCriteria[];
-  /** The same by version, the newest first. */
+  /** The same by version, the newest first, at most 50. */
   versions: AgentScorecardTotalsVersion[];
 }
 
@@ -2388,7 +2388,7 @@ export interface AgentScorecardBucket {
   tags: AgentScorecardTotalsTag[];
   /** Each criterion that was judged in one of the calls. */
   criteria: AgentScorecardTotalsCriteria[];
-  /** The same by version, the newest first. */
+  /** The same by version, the newest first, at most 50. */
   versions: AgentScorecardTotalsVersion[];
   /** Start of the hour or day, RFC 3339 UTC. */
   start: string;
