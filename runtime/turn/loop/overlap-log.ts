@@ -36,11 +36,11 @@ export class OverlapLog {
       case 'voice.started':
         this.#callerMs ??= input.speechStartMs;
         return null;
-      case 'voice.stopped': {
-        const ended = this.#until(input.speechEndMs);
-        this.#callerMs = null;
-        return ended;
-      }
+      case 'voice.stopped':
+        return this.#callerStops(input.speechEndMs);
+      case 'leg.lost':
+        // The end of their voice never comes, and the next leg may be quiet.
+        return this.#callerStops(input.atMs);
       case 'playout.started':
         this.#isPaused = false;
         this.#agentMs ??= input.wireMs;
@@ -72,6 +72,12 @@ export class OverlapLog {
   #agentStops(atMs: number): NotedOverlap | null {
     const ended = this.#until(atMs);
     this.#agentMs = null;
+    return ended;
+  }
+
+  #callerStops(atMs: number): NotedOverlap | null {
+    const ended = this.#until(atMs);
+    this.#callerMs = null;
     return ended;
   }
 

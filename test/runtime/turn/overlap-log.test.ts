@@ -62,6 +62,14 @@ describe('a time in which both speak', () => {
     ]);
   });
 
+  it('ends when the caller’s leg is lost while they speak: their voice has no other end', () => {
+    const lost: TurnInput = { type: 'leg.lost', atMs: 2_000 };
+    expect(noted(voice(1_000), lost, speaks(3_000), ends(9_000))).toEqual([]);
+    expect(noted(speaks(500), voice(1_000), lost, ends(9_000))).toEqual([
+      { fromMs: 1_000, untilMs: 2_000, begunBy: 'caller' },
+    ]);
+  });
+
   it('is noted a hundred times in a call at most', () => {
     const many = Array.from({ length: 300 }, (_, index) => [
       voice(index * 1_000),
