@@ -20,8 +20,8 @@ export interface DueSums {
 }
 
 /**
- * Counts everything that is due, but for calls whose analysis is awaited. An error with the calls of one agent,
- * such as one that cannot be read, is thrown once those of all others are counted.
+ * Counts everything that is due, but for calls whose analysis is awaited. An error with the calls of one
+ * agent, such as one that cannot be read, is thrown once those of all others are counted.
  */
 export async function countDue(context: Context, due: DueSums): Promise<void> {
   const latest = new Date(context.clock.wallTime() - ANALYSIS_WAIT_MS);

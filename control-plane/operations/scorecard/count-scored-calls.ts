@@ -90,7 +90,8 @@ async function stillDue({ models }: Parts, ids: readonly string[]): Promise<stri
 }
 
 /**
- * Conversations with a version of the agent, in the order of their ends. One transcript is in memory at a time.
+ * Conversations with a version of the agent, in the order of their ends. One transcript is in memory at a
+ * time.
  */
 async function scoresOf(context: Parts, sessions: readonly SessionHead[]): Promise<Scored[]> {
   const scored: Scored[] = [];

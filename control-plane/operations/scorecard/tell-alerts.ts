@@ -4,31 +4,50 @@
  */
 import { type ScorecardWebhookEvent, scorecardWebhookEvent } from '#protocol/webhook-events.ts';
 import type { Context } from '../../platform/context.ts';
+import { isDatabaseAway } from '../../platform/store/database-away.ts';
 import type { ScoreWatchDocument, StoredAlert } from '../../platform/store/models/scorecard-model.ts';
 import { readStored } from '../../platform/store/read-stored.ts';
 import { sendAgentEvent } from '../send-agent-event.ts';
 
 const BATCH = 100;
 
-/** Tells of everything that is not told yet. */
+/**
+ * Tells of everything that is not told yet. An error with the alerts of one agent is thrown once all others are
+ * told.
+ */
 export async function tellAlerts(context: Context): Promise<void> {
-  const { scoreWatches } = context.models;
-  const watches = await readStored<ScoreWatchDocument>(scoreWatches, { is_untold: true }, { limit: BATCH });
-  for (const watch of watches) {
-    for (const { alert, session_id, version_id } of watch.untold ?? [])
-      await sendAgentEvent(context, {
-        id: `scorecard-alert:${alert.alert_id}:${stateOf(alert)}`,
-        body: eventOf(watch._id, alert),
-        teamId: watch.team_id,
-        sessionId: session_id,
-        versionId: version_id,
-      });
-    // With another alert since, all are told once more.
-    await scoreWatches.collection.updateOne(
-      { _id: watch._id, rev: watch.rev } as never,
-      { $set: { rev: watch.rev + 1 }, $unset: { untold: '', is_untold: '' } } as never,
+  const errors: unknown[] = [];
+  for (let after = ''; ; ) {
+    const watches = await readStored<ScoreWatchDocument>(
+      context.models.scoreWatches,
+      { is_untold: true, _id: { $gt: after } },
+      { sort: { _id: 1 }, limit: BATCH },
     );
+    for (const watch of watches)
+      await tell(context, watch).catch((error: unknown) => {
+        if (isDatabaseAway(error)) throw error;
+        errors.push(error);
+      });
+    after = watches.at(-1)?._id ?? '';
+    if (watches.length < BATCH) break;
   }
+  if (errors.length > 0) throw errors[0];
+}
+
+async function tell(context: Context, watch: ScoreWatchDocument): Promise<void> {
+  for (const { alert, session_id, version_id } of watch.untold ?? [])
+    await sendAgentEvent(context, {
+      id: `scorecard-alert:${alert.alert_id}:${stateOf(alert)}`,
+      body: eventOf(watch._id, alert),
+      teamId: watch.team_id,
+      sessionId: session_id,
+      versionId: version_id,
+    });
+  // With another alert since, all are told once more.
+  await context.models.scoreWatches.collection.updateOne(
+    { _id: watch._id, rev: watch.rev } as never,
+    { $set: { rev: watch.rev + 1 }, $unset: { untold: '', is_untold: '' } } as never,
+  );
 }
 
 function stateOf({ closed_at }: StoredAlert): 'open' | 'closed' {

@@ -27,6 +27,10 @@ beforeEach(async () => {
   });
 });
 
+const ALERT = {
+  ...{ alert_id: 'a', rate: 'loop', side: 'above', limit: 0.1, calls: 40, hits: 40 },
+  ...{ opened_at: new Date(), since: new Date(), closed_at: null, close_reason: null },
+};
 const silent = async (count: number) => agent.copy(await agent.call({ silentMs: 5_000 }), count - 1);
 const good = async (count: number) => agent.copy(await agent.call(), count - 1);
 const events = () =>
@@ -97,6 +101,25 @@ describe('a rate that leaves its band', () => {
     expect((await agent.alerts()).open).toHaveLength(1);
     expect(await events()).toBe(1);
     expect((await agent.watch())?.is_untold).toBeUndefined();
+  });
+
+  it('is told although that of another agent cannot be', async () => {
+    const { scoreWatches, sessions } = api.context.models;
+    await silent(40);
+    const broken = await agent.call();
+    await sessions.collection.updateOne(
+      { _id: broken } as never,
+      { $set: { wrapped_key: Buffer.alloc(60) } } as never,
+    );
+    await scoreWatches.collection.insertOne({
+      ...{ _id: '0', team_id: agent.user.teamId, rev: 1, rates: [], closed: [], recent: [] },
+      ...{ session_id: broken, is_untold: true },
+      untold: [{ alert: ALERT, session_id: broken, version_id: 'v' }],
+    } as never);
+    await sessions.collection.updateOne({ _id: broken } as never, { $set: { due: 0 } } as never);
+    await expect(agent.count()).rejects.toThrow();
+    expect(await events()).toBe(1);
+    await scoreWatches.deleteOne({ _id: '0' });
   });
 
   it('is found by the loop of a replica', async () => {
