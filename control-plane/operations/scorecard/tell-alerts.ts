@@ -12,8 +12,8 @@ import { sendAgentEvent } from '../send-agent-event.ts';
 const BATCH = 100;
 
 /**
- * Tells of everything that is not told yet. An error with the alerts of one agent is thrown once all others are
- * told.
+ * Tells of everything that is not told yet. An error with the alerts of one agent is thrown once all others
+ * are told.
  */
 export async function tellAlerts(context: Context): Promise<void> {
   const errors: unknown[] = [];
