@@ -4,6 +4,7 @@ import { ULAW_SILENCE } from './g711.ts';
 import type { LineSound } from './line-sound.ts';
 import { SPEECH_GAP_MS } from './play-scene.ts';
 import { isVoiced, PACKET_MS, PACKET_SAMPLES, PAYLOAD_PCMU, parseRtp, samplesOf } from './rtp.ts';
+import { addVoice, type Stretch } from './timeline.ts';
 
 /** Initial room for received audio; doubled when it is full. */
 const FIRST_HEARD_SAMPLES = 8_000 * 5;
@@ -12,6 +13,7 @@ const MAX_HEARD_SAMPLES = 8_000 * 60 * 60;
 /** Receives one RTP stream. */
 export class AgentAudio {
   readonly #line: LineSound;
+  readonly #stretches: { firstMs: number; lastMs: number }[] = [];
   /** µ-law, each packet at the position of its timestamp. */
   #heard = Buffer.alloc(0);
   #heardSamples = 0;
@@ -59,6 +61,11 @@ export class AgentAudio {
     return performance.now() - this.#lastPacketMs;
   }
 
+  /** Spans of the agent's speech by arrival in this process, ms since 1970. */
+  get stretches(): readonly Stretch[] {
+    return this.#stretches;
+  }
+
   /** The received audio, each packet at the position of its timestamp, with silence where none arrived. */
   heard(): Int16Array {
     return samplesOf(this.#heard.subarray(0, this.#heardSamples));
@@ -86,6 +93,7 @@ export class AgentAudio {
     if (!isVoiced(packet.payload)) return;
     if (this.#lastVoicedMs === null || now - this.#lastVoicedMs > SPEECH_GAP_MS) this.#voicedSinceMs = now;
     this.#lastVoicedMs = now;
+    addVoice(this.#stretches, performance.timeOrigin + now);
   }
 
   #keep(timestamp: number, payload: Buffer): void {

@@ -4,6 +4,7 @@
  * no time from it: times are measured in a packet capture (`measure.ts`).
  */
 import type { Line, Meaning, Scene } from './scene.ts';
+import type { Timeline } from './timeline.ts';
 
 /** One kind of call. */
 export interface Caller {
@@ -46,4 +47,6 @@ export interface CallRecord {
   readonly lines: readonly SaidLine[];
   /** The audio that the caller received, 8 kHz, from the first packet on. */
   readonly heard: Int16Array;
+  /** Who was audible when, by the clock of this process: where no capture can be taken. */
+  readonly timeline: Timeline;
 }

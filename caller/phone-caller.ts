@@ -9,6 +9,7 @@ import { playScene } from './play-scene.ts';
 import { type MediaRemote, RtpStream } from './rtp-stream.ts';
 import { addressOf, SipCall } from './sip-call.ts';
 import type { Credentials } from './sip-digest.ts';
+import type { TimedLine } from './timeline.ts';
 
 /** Nothing received for this long: the peer is gone. */
 const LOST_MS = 10_000;
@@ -102,14 +103,15 @@ async function place({ request, signalling, media, localAddress, options }: Call
     const outcome: CallOutcome = signal?.aborted
       ? { type: 'cancelled' }
       : { type: 'refused', status: answer.status, reason: answer.reason };
-    return { outcome, callId: call.callId, ports, lines: [], heard: new Int16Array() };
+    const timeline = { agent: [], lines: [] };
+    return { outcome, callId: call.callId, ports, lines: [], heard: new Int16Array(), timeline };
   }
   const stream = new RtpStream(media, new LineSound(scene), { ...scene.conditions, random: scene.random });
   stream.start(remoteOf(answer.sdp, addressOf(request.target).host));
   call.onOffer((sdp) => {
     if (sdp !== '') stream.redirect(remoteOf(sdp, addressOf(request.target).host));
   });
-  const lines: SaidLine[] = [];
+  const lines: (SaidLine & TimedLine)[] = [];
   const endedBy = await Promise.race([
     playScene(scene, stream, {
       onLine: request.onLine,
@@ -122,7 +124,9 @@ async function place({ request, signalling, media, localAddress, options }: Call
   if (endedBy !== 'agent') await call.hangUp();
   stream.stop();
   call.close();
-  return { outcome: { type: 'answered', endedBy }, callId: call.callId, ports, lines, heard: stream.heard() };
+  const timeline = { agent: stream.agentStretches, lines };
+  const outcome: CallOutcome = { type: 'answered', endedBy };
+  return { outcome, callId: call.callId, ports, lines, heard: stream.heard(), timeline };
 }
 
 function aborted(signal: AbortSignal | undefined): Promise<'caller'> {

@@ -40,15 +40,8 @@ async function act<Span>(
   listener: SceneListener<Span>,
 ): Promise<void> {
   switch (action.do) {
-    case 'listen': {
-      // Waits for a new answer: audio before this step does not count.
-      const before = stream.lastVoicedMs;
-      await stream.until(
-        () => stream.lastVoicedMs !== before && stream.agentQuietForMs() >= action.quietMs,
-        action.timeoutMs,
-      );
-      return;
-    }
+    case 'listen':
+      return listen(action, stream, listener);
     case 'pause':
       await stream.until(() => false, action.ms);
       return;
@@ -56,9 +49,7 @@ async function act<Span>(
       const over = action.over;
       if (over)
         await stream.until(() => stream.agentSpokeForMs(SPEECH_GAP_MS) >= over.afterMs, over.timeoutMs);
-      listener.onLine?.(action.line);
-      listener.onSaid(action.line, await stream.say(action.line.samples));
-      return;
+      return say(action.line, stream, listener);
     }
     case 'press':
       await stream.press(action.digits);
@@ -69,4 +60,28 @@ async function act<Span>(
     default:
       action satisfies never;
   }
+}
+
+async function say<Span>(
+  line: Line,
+  stream: CallerStream<Span>,
+  listener: SceneListener<Span>,
+): Promise<void> {
+  listener.onLine?.(line);
+  listener.onSaid(line, await stream.say(line.samples));
+}
+
+async function listen<Span>(
+  { quietMs, timeoutMs, impatient }: Extract<Action, { do: 'listen' }>,
+  stream: CallerStream<Span>,
+  listener: SceneListener<Span>,
+): Promise<void> {
+  // Waits for a new answer: audio before this step does not count.
+  const before = stream.lastVoicedMs;
+  const hasBegun = () => stream.lastVoicedMs !== before;
+  for (let said = 0; impatient && said < impatient.times; said++) {
+    if (await stream.until(hasBegun, impatient.afterMs)) break;
+    await say(impatient.line, stream, listener);
+  }
+  await stream.until(() => hasBegun() && stream.agentQuietForMs() >= quietMs, timeoutMs);
 }

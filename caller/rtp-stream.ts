@@ -11,6 +11,7 @@ import { pace } from './pace.ts';
 import type { CallerStream } from './play-scene.ts';
 import { DIGIT_EVENTS, PACKET_MS, PACKET_SAMPLES, PAYLOAD_PCMU, writeRtp } from './rtp.ts';
 import { SteadyLine } from './steady-line.ts';
+import type { Stretch } from './timeline.ts';
 
 const DIGIT_PACKETS = 5;
 const DIGIT_END_PACKETS = 3;
@@ -24,17 +25,19 @@ export interface MediaRemote {
   readonly digitPayloadType: number | null;
 }
 
-/** RTP timestamps of the first and last packet of a line or key. */
+/** First and last packet of a line or key: RTP timestamps, and times of this process in ms since 1970. */
 export interface SentSpan {
   readonly firstTimestamp: number;
   readonly lastTimestamp: number;
+  readonly firstMs: number;
+  readonly lastMs: number;
 }
 
 /** The line being sent. */
 interface OutgoingLine {
   readonly samples: Int16Array;
   position: number;
-  firstTimestamp: number | null;
+  first: { readonly timestamp: number; readonly atMs: number } | null;
   readonly done: (span: SentSpan) => void;
 }
 
@@ -91,7 +94,7 @@ export class RtpStream implements CallerStream<SentSpan> {
   /** Sends samples; resolves after their last packet. */
   say(samples: Int16Array): Promise<SentSpan> {
     return new Promise((done) => {
-      this.#saying = { samples, position: 0, firstTimestamp: null, done };
+      this.#saying = { samples, position: 0, first: null, done };
     });
   }
 
@@ -137,6 +140,11 @@ export class RtpStream implements CallerStream<SentSpan> {
     return this.#agent.starvedForMs;
   }
 
+  /** Spans of the agent's speech, ms since 1970. */
+  get agentStretches(): readonly Stretch[] {
+    return this.#agent.stretches;
+  }
+
   /** The agent's audio, each packet at the position of its timestamp; silence where none arrived. */
   heard(): Int16Array {
     return this.#agent.heard();
@@ -162,11 +170,13 @@ export class RtpStream implements CallerStream<SentSpan> {
       payload,
     });
     if (!line) return;
-    line.firstTimestamp ??= this.#timestamp;
+    const lastMs = performance.timeOrigin + performance.now();
+    line.first ??= { timestamp: this.#timestamp, atMs: lastMs };
     line.position += PACKET_SAMPLES;
     if (line.position < line.samples.length) return;
     this.#saying = null;
-    line.done({ firstTimestamp: line.firstTimestamp, lastTimestamp: this.#timestamp });
+    const { timestamp: firstTimestamp, atMs: firstMs } = line.first;
+    line.done({ firstTimestamp, lastTimestamp: this.#timestamp, firstMs, lastMs });
   }
 
   #voiced(samples: Int16Array, position: number): Buffer {

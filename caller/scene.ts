@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
+import { CALLER_STEPS, callerConditions } from '#protocol/caller-steps.ts';
 import { VOICED_PEAK } from './rtp.ts';
 import { type Background, backgroundSound, scaled, shortSound } from './sounds.ts';
 import { type Spoken, speak } from './spoken.ts';
@@ -13,64 +14,12 @@ import { parseWav } from './wav.ts';
 /** Sample rate of a phone caller's audio, Hz. */
 export const CALLER_RATE_HZ = 8_000;
 
-const range = z.union([
-  z.number().nonnegative(),
-  z.tuple([z.number().nonnegative(), z.number().nonnegative()]),
-]);
-const text = z.string().min(1).max(500);
-/** A voice of Flite, or one of eSpeak for which `prepareScene` gets a speaker. */
-const voice = z.string().regex(/^(?:slt|rms|awb|kal|kal16|espeak-[a-z]{2})$/);
-
-const step = z.discriminatedUnion('do', [
-  /**
-   * Waits until the agent has spoken and then been silent for `quiet_ms`; continues after `timeout_ms` in any
-   * case.
-   */
-  z.strictObject({
-    do: z.literal('listen'),
-    quiet_ms: z.number().positive().default(800),
-    timeout_ms: z.number().positive().default(15_000),
-  }),
-  /** Stays silent; a pair is a random range. */
-  z.strictObject({ do: z.literal('pause'), ms: range }),
-  /** Says a line, spoken by Flite. `is_unfinished`: the caller intends to continue with the next one. */
-  z.strictObject({
-    do: z.literal('say'),
-    text,
-    voice: voice.optional(),
-    is_unfinished: z.boolean().default(false),
-  }),
-  /** Plays a WAV file (8 kHz, mono), with a path relative to the scene. */
-  z.strictObject({ do: z.literal('play'), wav: z.string().min(1) }),
-  /**
-   * Waits until the agent has been speaking for `after_ms`, then says the line over it; `is_backchannel`:
-   * without wanting the turn.
-   */
-  z.strictObject({
-    do: z.literal('interrupt'),
-    text,
-    is_backchannel: z.boolean().default(false),
-    after_ms: range.default(700),
-    voice: voice.optional(),
-    timeout_ms: z.number().positive().default(15_000),
-  }),
-  /** Makes a meaningless sound while the agent has been speaking for `after_ms`. */
-  z.strictObject({
-    do: z.literal('sound'),
-    sound: z.enum(['cough', 'door']),
-    after_ms: range.default(700),
-    timeout_ms: z.number().positive().default(15_000),
-  }),
-  /** Presses keys (RFC 4733). */
-  z.strictObject({ do: z.literal('press'), digits: z.string().regex(/^[0-9*#A-D]{1,64}$/) }),
-  /** Waits for the agent to hang up. */
-  z.strictObject({ do: z.literal('await_hang_up'), timeout_ms: z.number().positive().default(15_000) }),
-]);
+/** Plays a WAV file (8 kHz, mono), with a path relative to the scene. */
+const play = z.strictObject({ do: z.literal('play'), wav: z.string().min(1) });
 
 const sceneFile = z.strictObject({
   name: z.string().min(1),
-  seed: z.number().int().nonnegative().default(1),
-  voice: voice.default('slt'),
+  ...callerConditions,
   /** Peak of the line's noise; 0 is digital silence. */
   noise_peak: z
     .number()
@@ -78,25 +27,11 @@ const sceneFile = z.strictObject({
     .min(0)
     .max(VOICED_PEAK / 2)
     .default(12),
-  /** Loudness of the caller relative to Flite's own voice. */
-  voice_db: z.number().min(-40).max(12).default(0),
-  /** Constant background behind the caller; 0 dB is as loud as Flite's voice. */
-  background: z
-    .strictObject({ sound: z.enum(['noise', 'television']), level_db: z.number().min(-60).max(0) })
-    .optional(),
-  /** The caller's telephone echoes the agent. */
-  echo: z
-    .strictObject({ delay_ms: z.number().min(0).max(600), loss_db: z.number().min(0).max(60) })
-    .optional(),
-  /** Impairment of the caller's packets (phones only). */
-  network: z
-    .strictObject({
-      loss: z.number().min(0).max(0.5).default(0),
-      jitter_ms: z.number().min(0).max(200).default(0),
-    })
-    .optional(),
   /** The caller hangs up after the last one. */
-  steps: z.array(step).min(1).max(500),
+  steps: z
+    .array(z.discriminatedUnion('do', [...CALLER_STEPS, play]))
+    .min(1)
+    .max(500),
 });
 
 /** A scene as in its file. */
@@ -104,7 +39,13 @@ export type SceneFile = z.input<typeof sceneFile>;
 
 /** One step, with all random values drawn. */
 export type Action =
-  | { readonly do: 'listen'; readonly quietMs: number; readonly timeoutMs: number }
+  | {
+      readonly do: 'listen';
+      readonly quietMs: number;
+      readonly timeoutMs: number;
+      /** What the caller says, at most so often, whenever the agent has not begun for so long; or null. */
+      readonly impatient: { readonly line: Line; readonly afterMs: number; readonly times: number } | null;
+    }
   | { readonly do: 'pause'; readonly ms: number }
   | {
       readonly do: 'say';
@@ -154,13 +95,13 @@ export function readScene(path: string): Scene {
   return prepareScene(JSON.parse(readFileSync(path, 'utf8')), dirname(path));
 }
 
-/** Speaks a line at the caller's rate in a voice. */
-export type Speaker = (text: string, voice: string) => Pick<Spoken, 'samples' | 'words'>;
+/** Speaks a line at the caller's rate in a voice; `speed` 1 is the voice's own. */
+export type Speaker = (text: string, voice: string, speed: number) => Pick<Spoken, 'samples' | 'words'>;
 
 /** Speaks in Flite's voices; throws for one of eSpeak. */
-export const speakWithFlite: Speaker = (said, speaker) => {
+export const speakWithFlite: Speaker = (said, speaker, speed) => {
   if (speaker.startsWith('espeak-')) throw new Error('a scene with a voice of eSpeak needs a speaker for it');
-  return speak(said, { rateHz: CALLER_RATE_HZ, voice: speaker });
+  return speak(said, { rateHz: CALLER_RATE_HZ, voice: speaker, speed });
 };
 
 /** Prepares a scene; `folder` is the base of its WAV files. Throws if it is malformed. */
@@ -175,11 +116,27 @@ export function prepareScene(file: unknown, folder = '.', speaker = speakWithFli
     line: { readonly text: string; readonly voice?: string | undefined },
     means: Meaning,
   ): Line =>
-    spokenLine(line.text, means, { voice: line.voice ?? scene.voice, gainDb: scene.voice_db, speaker });
+    spokenLine(line.text, means, {
+      voice: line.voice ?? scene.voice,
+      speed: scene.speed,
+      gainDb: scene.voice_db,
+      speaker,
+    });
   const actions = scene.steps.map((item): Action => {
     switch (item.do) {
       case 'listen':
-        return { do: 'listen', quietMs: item.quiet_ms, timeoutMs: item.timeout_ms };
+        return {
+          do: 'listen',
+          quietMs: item.quiet_ms,
+          timeoutMs: item.timeout_ms,
+          impatient: item.impatient
+            ? {
+                line: spoken(item.impatient, 'turn'),
+                afterMs: item.impatient.after_ms,
+                times: item.impatient.times,
+              }
+            : null,
+        };
       case 'pause':
         return { do: 'pause', ms: drawn(item.ms) };
       case 'say':
@@ -237,22 +194,22 @@ type Speech = Pick<Line, 'samples' | 'words'>;
 /** Cache of lines in the same voice and loudness: all calls of a load test say the same. */
 const speeches = new Map<string, Speech>();
 
-function spokenLine(
-  said: string,
-  means: Meaning,
-  how: { readonly voice: string; readonly gainDb: number; readonly speaker: Speaker },
-): Line {
-  const name = JSON.stringify([said, how.voice, how.gainDb]);
+interface Manner {
+  readonly voice: string;
+  readonly speed: number;
+  readonly gainDb: number;
+  readonly speaker: Speaker;
+}
+
+function spokenLine(said: string, means: Meaning, how: Manner): Line {
+  const name = JSON.stringify([said, how.voice, how.speed, how.gainDb]);
   const speech = speeches.get(name) ?? speechOf(said, how);
   speeches.set(name, speech);
   return { text: said, means, ...speech };
 }
 
-function speechOf(
-  said: string,
-  how: { readonly voice: string; readonly gainDb: number; readonly speaker: Speaker },
-): Speech {
-  const spoken = how.speaker(said, how.voice);
+function speechOf(said: string, how: Manner): Speech {
+  const spoken = how.speaker(said, how.voice, how.speed);
   const { samples, skippedMs } = trimmed(spoken.samples);
   // Includes the decay of the last word: the line is over at its end.
   const lengthMs = (samples.length * 1_000) / CALLER_RATE_HZ;

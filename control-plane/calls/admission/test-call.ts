@@ -1,6 +1,7 @@
 /**
- * The doctor's test calls: a header of the INVITE proves that the operator asked for the call. Such a call is
- * a preview of the published agent: free, in no list, without webhooks and unrecorded.
+ * Test calls: a header of the INVITE proves that a key asked for the call. Such a call is a preview: free, in
+ * no list, without webhooks and unrecorded. The doctor's go to a number, as any call does; those of voice
+ * tests go to an agent, which needs no number, and to any of its versions.
  */
 import { z } from 'zod';
 import { SealBroken } from '#base/sealer.ts';
@@ -14,7 +15,27 @@ const PURPOSE = 'test-call';
 /** How long a proof admits a call. */
 const VALID_MS = 2 * 60_000;
 
-const proof = z.object({ session_id: z.string(), number_id: z.string(), expires_ms: z.number() });
+/** A version to call: of the agent's list, the published one, or what the draft is when it rings. */
+export const testedVersion = z.union([z.enum(['draft', 'published']), z.number().int().min(1)]);
+export type TestedVersion = z.output<typeof testedVersion>;
+
+/** The agent of a voice test. */
+const testedAgent = z.object({
+  agent_id: z.string(),
+  team_id: z.string(),
+  workspace_id: z.string(),
+  /** The account whose previews it counts among. */
+  user_id: z.string(),
+  version: testedVersion,
+});
+export type TestedAgent = z.output<typeof testedAgent>;
+
+const proof = z.object({
+  session_id: z.string(),
+  number_id: z.string(),
+  expires_ms: z.number(),
+  agent: testedAgent.optional(),
+});
 
 /** Whether an INVITE claims to be a test call. */
 export function isTestCall({ headers }: AdmissionRequest): boolean {
@@ -25,16 +46,62 @@ export function isTestCall({ headers }: AdmissionRequest): boolean {
 export function permitTestCall(
   { secretBox, clock }: Pick<Context, 'secretBox' | 'clock'>,
   number: Pick<NumberDocument, '_id'>,
+  agent?: TestedAgent,
 ): { readonly sessionId: string; readonly value: string; readonly expiresAt: Date } {
   const permitted: z.output<typeof proof> = {
     session_id: newId(),
     number_id: number._id,
     expires_ms: clock.wallTime() + VALID_MS,
+    ...(agent ? { agent } : {}),
   };
   return {
     sessionId: permitted.session_id,
     value: secretBox.seal(JSON.stringify(permitted), PURPOSE),
     expiresAt: new Date(permitted.expires_ms),
+  };
+}
+
+/** Permits one call to an agent. */
+export function permitAgentCall(
+  context: Pick<Context, 'secretBox' | 'clock'>,
+  agent: TestedAgent,
+): ReturnType<typeof permitTestCall> {
+  return permitTestCall(context, numberOfTest(context, agent), agent);
+}
+
+/** The agent that a valid proof names, used or not; null for every other call. */
+export function testedAgentOf(
+  context: Pick<Context, 'secretBox' | 'clock'>,
+  request: AdmissionRequest,
+): TestedAgent | null {
+  const value = request.headers[TEST_CALL_HEADER.toLowerCase()];
+  const permitted = value === undefined ? null : readProof(context.secretBox, value);
+  return permitted && permitted.expires_ms > context.clock.wallTime() ? (permitted.agent ?? null) : null;
+}
+
+/** What stands in a voice test for the number called. It is not stored, and has no trunk that could call on. */
+export function numberOfTest(
+  { clock }: Pick<Context, 'clock'>,
+  { agent_id, team_id, workspace_id, user_id }: TestedAgent,
+): NumberDocument {
+  const at = new Date(clock.wallTime());
+  return {
+    _id: `test:${agent_id}`,
+    team_id,
+    workspace_id,
+    user_id,
+    phone_number: '',
+    provider: 'managed',
+    label: '',
+    agent_id,
+    status: 'active',
+    status_detail: '',
+    transfer_caller_id: 'agent_number',
+    carrier_number_id: '',
+    rent_day: '',
+    sip: null,
+    created_at: at,
+    updated_at: at,
   };
 }
 

@@ -1,0 +1,100 @@
+/** The turn-taking of one call, from who was audible when. Pure; durations in ms. */
+import type { Stretch, TimedLine, Timeline } from './timeline.ts';
+
+/** The agent should be silent this long after an interruption starts, ms. */
+export const STOP_TIMEOUT_MS = 1_500;
+
+/** What was heard of a call's turn-taking. */
+export interface TurnTaking {
+  /** From the end of each line that wants an answer to the agent's next speech. */
+  readonly replyMs: readonly number[];
+  /** Lines that want an answer, and those without one. */
+  readonly asked: number;
+  readonly unanswered: number;
+  /** Lines into which the agent spoke, or before whose continuation it did. */
+  readonly cutOffs: readonly string[];
+  /** From the first sound of each interruption to the agent's last; null if it was not speaking. */
+  readonly stopMs: readonly (number | null)[];
+  /** Interruptions after which the agent spoke on, or that found it silent. */
+  readonly missedInterruptions: readonly string[];
+  /** Time in which the agent and a caller who wants the turn spoke at once. */
+  readonly talkOverMs: number;
+  /** The longest time in which the caller waited for the agent. */
+  readonly longestSilenceMs: number;
+}
+
+/** Observes a call. */
+export function observeTurns({ agent, lines }: Timeline): TurnTaking {
+  const asking = lines.flatMap((line, index) =>
+    line.means === 'turn' || line.means === 'interruption'
+      ? [{ line, reply: replyTo(agent, line, lines[index + 1]) }]
+      : [],
+  );
+  const replyMs = asking.flatMap(({ line, reply }) => (reply ? [reply.firstMs - line.lastMs] : []));
+  const interruptions = lines
+    .filter(({ means }) => means === 'interruption')
+    .map((line) => ({ line, stopMs: stopAfter(agent, line) }));
+  return {
+    replyMs,
+    asked: asking.length,
+    unanswered: asking.length - replyMs.length,
+    cutOffs: lines
+      .filter((line, index) => isSpokenInto(agent, line, lines[index + 1]))
+      .map(({ text }) => text),
+    stopMs: interruptions.map(({ stopMs }) => stopMs),
+    missedInterruptions: interruptions
+      .filter(({ stopMs }) => stopMs === null || stopMs > STOP_TIMEOUT_MS)
+      .map(({ line }) => line.text),
+    talkOverMs: talkOver(agent, lines),
+    longestSilenceMs: Math.max(0, ...replyMs, ...silencesOfAgent(agent, lines)),
+  };
+}
+
+/**
+ * The reply is the first speech of the agent that begins after the line and before the caller's next line.
+ */
+export function replyTo(agent: readonly Stretch[], line: TimedLine, next: TimedLine | undefined): Stretch | null {
+  return (
+    agent.find(({ firstMs }) => firstMs > line.lastMs && (next === undefined || firstMs < next.firstMs)) ??
+    null
+  );
+}
+
+/** Null if the agent was not speaking. */
+export function stopAfter(agent: readonly Stretch[], line: TimedLine): number | null {
+  const spokenOver = agent.find(({ firstMs, lastMs }) => firstMs < line.firstMs && lastMs >= line.firstMs);
+  if (!spokenOver) return null;
+  // The agent may pause and continue: the last stretch that overlaps the line counts.
+  const last = agent.filter(({ firstMs }) => firstMs < line.lastMs).at(-1) ?? spokenOver;
+  return last.lastMs - line.firstMs;
+}
+
+/** True if the agent began while the caller was speaking or before the caller continued. */
+export function isSpokenInto(agent: readonly Stretch[], line: TimedLine, next: TimedLine | undefined): boolean {
+  if (line.means === 'part')
+    return agent.some(({ firstMs }) => firstMs > line.firstMs && firstMs < (next?.lastMs ?? line.lastMs));
+  return (
+    line.means === 'turn' && agent.some(({ firstMs }) => firstMs > line.firstMs && firstMs <= line.lastMs)
+  );
+}
+
+/** The silences between two stretches of agent speech without caller speech, ms. */
+export function silencesOfAgent(agent: readonly Stretch[], lines: readonly TimedLine[]): number[] {
+  return agent.flatMap((stretch, index) => {
+    const next = agent[index + 1];
+    if (!next) return [];
+    const isBroken = lines.some(({ firstMs, lastMs }) => lastMs > stretch.lastMs && firstMs < next.firstMs);
+    return isBroken ? [] : [next.firstMs - stretch.lastMs];
+  });
+}
+
+/** Neither sounds nor backchannels want the turn. */
+function talkOver(agent: readonly Stretch[], lines: readonly TimedLine[]): number {
+  let sumMs = 0;
+  for (const line of lines) {
+    if (line.means === 'backchannel' || line.means === 'sound') continue;
+    for (const { firstMs, lastMs } of agent)
+      sumMs += Math.max(0, Math.min(lastMs, line.lastMs) - Math.max(firstMs, line.firstMs));
+  }
+  return sumMs;
+}
