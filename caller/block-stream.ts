@@ -7,7 +7,7 @@ import { pace } from './pace.ts';
 import { type CallerStream, SPEECH_GAP_MS } from './play-scene.ts';
 import { VOICED_PEAK } from './rtp.ts';
 import { CALLER_RATE_HZ } from './scene.ts';
-import { addVoice } from './timeline.ts';
+import { addVoice } from '#protocol/audible-timeline.ts';
 
 const BLOCK_MS = 10;
 /** Samples of one block at the caller's rate. */

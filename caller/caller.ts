@@ -3,8 +3,8 @@
  * implementation per kind of call (a phone: `phone-caller.ts`). Callers act on their own event loop, but take
  * no time from it: times are measured in a packet capture (`measure.ts`).
  */
-import type { Line, Meaning, Scene } from './scene.ts';
-import type { Timeline } from './timeline.ts';
+import type { Meaning, Timeline } from '#protocol/audible-timeline.ts';
+import type { Line, Scene } from './scene.ts';
 
 /** One kind of call. */
 export interface Caller {

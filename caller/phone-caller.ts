@@ -9,7 +9,7 @@ import { playScene } from './play-scene.ts';
 import { type MediaRemote, RtpStream } from './rtp-stream.ts';
 import { addressOf, SipCall } from './sip-call.ts';
 import type { Credentials } from './sip-digest.ts';
-import type { TimedLine } from './timeline.ts';
+import type { TimedLine } from '#protocol/audible-timeline.ts';
 
 /** Nothing received for this long: the peer is gone. */
 const LOST_MS = 10_000;

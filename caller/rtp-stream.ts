@@ -11,7 +11,7 @@ import { pace } from './pace.ts';
 import type { CallerStream } from './play-scene.ts';
 import { DIGIT_EVENTS, PACKET_MS, PACKET_SAMPLES, PAYLOAD_PCMU, writeRtp } from './rtp.ts';
 import { SteadyLine } from './steady-line.ts';
-import type { Stretch } from './timeline.ts';
+import type { Stretch } from '#protocol/audible-timeline.ts';
 
 const DIGIT_PACKETS = 5;
 const DIGIT_END_PACKETS = 3;

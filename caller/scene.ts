@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
+import type { Meaning } from '#protocol/audible-timeline.ts';
 import { CALLER_STEPS, callerConditions } from '#protocol/caller-steps.ts';
 import { VOICED_PEAK } from './rtp.ts';
 import { type Background, backgroundSound, scaled, shortSound } from './sounds.ts';
@@ -54,12 +55,6 @@ export type Action =
     }
   | { readonly do: 'press'; readonly digits: string }
   | { readonly do: 'await_hang_up'; readonly timeoutMs: number };
-
-/**
- * Intention of a line: to be answered, to be continued, to take the turn, a backchannel, or none, because it
- * is only a sound.
- */
-export type Meaning = 'turn' | 'part' | 'interruption' | 'backchannel' | 'sound';
 
 /** A line of the caller. `samples` begin and end with voice. */
 export interface Line {

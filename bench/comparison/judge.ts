@@ -1,6 +1,6 @@
 /** Judges one call from what the caller heard and which messages the agent stored as spoken. Pure. */
 import type { RoomCall } from '#caller/room-caller.ts';
-import type { Stretch, TimedLine } from '#caller/timeline.ts';
+import type { Stretch, TimedLine } from '#protocol/audible-timeline.ts';
 import { GREETING, LONG_REPLY, REPLIES, WORD_MS } from './script.ts';
 
 const BLOCK_MS = 10;

@@ -5,7 +5,7 @@
 
 import { PACKET_SAMPLES, VOICED_PEAK } from '#caller/rtp.ts';
 import { CALLER_RATE_HZ } from '#caller/scene.ts';
-import type { Stretch } from '#caller/timeline.ts';
+import type { Stretch } from '#protocol/audible-timeline.ts';
 import { parseWav } from '#caller/wav.ts';
 import type { Product } from '#test/journeys/product.ts';
 

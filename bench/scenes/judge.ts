@@ -1,12 +1,12 @@
 /** Judges one played scene from what was heard on the line and the session's own record. Pure. */
-import type { Stretch, TimedLine, Timeline } from '#caller/timeline.ts';
+import type { Stretch, TimedLine, Timeline } from '#protocol/audible-timeline.ts';
 import {
   isSpokenInto,
   replyTo,
   STOP_TIMEOUT_MS,
   silencesOfAgent,
   stopAfter,
-} from '#caller/turn-taking.ts';
+} from '#protocol/turn-taking.ts';
 
 /**
  * A reply is late when it takes this much longer than the longest endpointing wait, ms. Covers model, voice

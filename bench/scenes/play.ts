@@ -8,7 +8,7 @@ import { startCapture } from '#caller/capture.ts';
 import { spokenAt, timelineOf } from '#caller/measure.ts';
 import { PhoneCaller } from '#caller/phone-caller.ts';
 import type { Line, Scene } from '#caller/scene.ts';
-import type { Timeline } from '#caller/timeline.ts';
+import type { Timeline } from '#protocol/audible-timeline.ts';
 import { callOverWeb } from '#caller/web-caller.ts';
 import type { Product } from '#test/journeys/product.ts';
 import { alignmentMs } from './alignment.ts';

@@ -3,8 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { judgeCall, ownWords } from '#bench/comparison/judge.ts';
 import { GREETING, LONG_REPLY, WORD_MS } from '#bench/comparison/script.ts';
 import type { RoomCall } from '#caller/room-caller.ts';
-import type { Meaning } from '#caller/scene.ts';
-import { addVoice } from '#caller/timeline.ts';
+import { addVoice, type Meaning } from '#protocol/audible-timeline.ts';
 
 const WORDS = LONG_REPLY.split(' ').length;
 const LONG_MS = WORDS * WORD_MS;

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { judgeScene, type SessionView } from '#bench/scenes/judge.ts';
 import { piecesOf, wordsHeard } from '#bench/scenes/voice.ts';
-import type { Timeline } from '#caller/timeline.ts';
+import type { Timeline } from '#protocol/audible-timeline.ts';
 
 const REPLY = 'We are open from noon until ten in the evening.';
 const expected = { reply: REPLY, longestWaitMs: 1_500, isInterruptible: true, wordsHeard: () => 4 };

@@ -12,7 +12,6 @@ import { type AdmissionAnswer, type AdmissionRequest, withoutCredentials } from 
 import { isE164 } from '#telephony/e164.ts';
 import { withinLimits } from '../../accounts/limits/spend-limits.ts';
 import { withinWebSessionLimits } from '../../accounts/limits/web-session-limits.ts';
-import { loadPublished, type PublishedAgent } from '../../catalogue/agents/publish.ts';
 import { versionOfCall } from '../../catalogue/agents/version-of-call.ts';
 import { planKnowledge } from '../../catalogue/knowledge/plan-knowledge.ts';
 import { type Context, newId } from '../../platform/context.ts';
@@ -45,7 +44,7 @@ import {
   testedAgentOf,
   testSessionOf,
 } from './test-call.ts';
-import { versionToTest } from './version-to-test.ts';
+import { findCalledVersion } from './called-version.ts';
 
 /** Retry-After for callers refused for lack of capacity, in seconds. */
 const RETRY_AFTER = '10';
@@ -133,7 +132,7 @@ async function admitTo(
 ): Promise<Admission> {
   const isTest = isTestCall(request);
   try {
-    const published = await findPublished(context, number, tested);
+    const published = await findCalledVersion(context, number, tested);
     const sessionId = (await testSessionOf(context, request, number)) ?? newId();
     // A test call is one of the version it asks for.
     const live = isTest ? { ...published, share: null } : published;
@@ -213,20 +212,6 @@ function tellOfRefusal(
 function refusal(status: number, headers?: RefusalHeaders): Admission {
   const data = { status, reason: REASONS[status] ?? 'Refused', ...(headers ? { headers } : {}) };
   return { answer: { action: 'reject', data }, planned: Promise.resolve() };
-}
-
-/** Throws `number_unbound`, `agent_not_published`, `agent_archived`. */
-async function findPublished(
-  context: Context,
-  number: NumberDocument,
-  tested: TestedAgent | null,
-): Promise<PublishedAgent & { readonly version: VersionDocument }> {
-  const published = number.agent_id === null ? null : await loadPublished(context, number.agent_id);
-  if (!published) throw fault('number_unbound');
-  const version = tested ? await versionToTest(context, published.agent, tested.version) : published.version;
-  if (!version) throw fault('agent_not_published');
-  if (published.agent.status === 'archived') throw fault('agent_archived');
-  return { ...published, version };
 }
 
 interface InboundCall {

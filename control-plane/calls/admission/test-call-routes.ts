@@ -8,7 +8,7 @@ import type { Context } from '../../platform/context.ts';
 import { callerOf } from '../../platform/http/auth.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
 import { permitAgentCall, testedVersion } from './test-call.ts';
-import { versionToTest } from './version-to-test.ts';
+import { versionToTest } from './called-version.ts';
 
 const testCall = z.object({
   session_id: z.string().describe('The session of the call, a preview of this agent'),

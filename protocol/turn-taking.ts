@@ -1,5 +1,5 @@
 /** The turn-taking of one call, from who was audible when. Pure; durations in ms. */
-import type { Stretch, TimedLine, Timeline } from './timeline.ts';
+import type { Stretch, TimedLine, Timeline } from './audible-timeline.ts';
 
 /** The agent should be silent this long after an interruption starts, ms. */
 export const STOP_TIMEOUT_MS = 1_500;
@@ -27,10 +27,13 @@ export interface TurnTaking {
 export function observeTurns({ agent, lines }: Timeline): TurnTaking {
   const asking = lines.flatMap((line, index) =>
     line.means === 'turn' || line.means === 'interruption'
-      ? [{ line, reply: replyTo(agent, line, lines[index + 1]) }]
+      ? [{ line, next: lines[index + 1], reply: replyTo(agent, line, lines[index + 1]) }]
       : [],
   );
   const replyMs = asking.flatMap(({ line, reply }) => (reply ? [reply.firstMs - line.lastMs] : []));
+  const inVainMs = asking.flatMap(({ line, reply, next }) =>
+    !reply && next ? [next.firstMs - line.lastMs] : [],
+  );
   const interruptions = lines
     .filter(({ means }) => means === 'interruption')
     .map((line) => ({ line, stopMs: stopAfter(agent, line) }));
@@ -46,7 +49,7 @@ export function observeTurns({ agent, lines }: Timeline): TurnTaking {
       .filter(({ stopMs }) => stopMs === null || stopMs > STOP_TIMEOUT_MS)
       .map(({ line }) => line.text),
     talkOverMs: talkOver(agent, lines),
-    longestSilenceMs: Math.max(0, ...replyMs, ...silencesOfAgent(agent, lines)),
+    longestSilenceMs: Math.max(0, ...replyMs, ...inVainMs, ...silencesOfAgent(agent, lines)),
   };
 }
 

@@ -1,5 +1,10 @@
 /** The audible voices over time: the agent's speech and the caller's lines, on one clock (ms since 1970). */
-import type { Meaning } from './scene.ts';
+
+/**
+ * Intention of a line: to be answered, to be continued, to take the turn, a backchannel, or none, because it
+ * is only a sound.
+ */
+export type Meaning = 'turn' | 'part' | 'interruption' | 'backchannel' | 'sound';
 
 /** A longer pause of the agent ends one span of its speech, ms. */
 const STRETCH_GAP_MS = 200;

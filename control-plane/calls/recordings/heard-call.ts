@@ -1,0 +1,186 @@
+/**
+ * What was heard in an ended call, from its flight log: when caller and agent spoke, what the caller said, and
+ * the keys. Every line of the log is one input of the turn machine; only those about sound are read.
+ */
+import { z } from 'zod';
+import { parseJson } from '#base/parse-json.ts';
+
+/** A shorter pause is part of one utterance, ms. */
+const SPEECH_GAP_MS = 300;
+/** Words belong to speech that began at least so long before they were recognised, ms. */
+const RECOGNISED_AFTER_MS = 300;
+/** Keys with shorter pauses are pressed in one go, ms. */
+const KEYS_GAP_MS = 2_500;
+
+/** One utterance of the caller; ms since 1970. */
+export interface SaidByCaller {
+  readonly is: 'speech';
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly text: string;
+}
+
+/** Keys pressed in one go. */
+export interface PressedByCaller {
+  readonly is: 'keys';
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly text: string;
+}
+
+/** A stretch of the agent's speech. */
+export interface SaidByAgent {
+  readonly startMs: number;
+  readonly endMs: number;
+}
+
+/** A call as it was heard. */
+export interface HeardCall {
+  /** In order. */
+  readonly caller: readonly (SaidByCaller | PressedByCaller)[];
+  readonly agent: readonly SaidByAgent[];
+}
+
+const headLine = z.object({
+  flight_log_version: z.literal(1),
+  started_at_ms: z.number(),
+  wall_time: z.iso.datetime(),
+});
+
+const atMs = z.number();
+const soundInput = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('voice.started'), speechStartMs: z.number(), atMs }),
+  z.object({ type: z.literal('voice.stopped'), speechEndMs: z.number(), atMs }),
+  z.object({ type: z.literal('transcript.final'), text: z.string(), atMs }),
+  z.object({ type: z.literal('playout.started'), replyId: z.string(), wireMs: z.number(), atMs }),
+  z.object({ type: z.literal('playout.finished'), replyId: z.string(), atMs }),
+  z.object({ type: z.literal('playout.cleared'), replyId: z.string(), atMs }),
+  z.object({ type: z.literal('digit.pressed'), digit: z.string(), atMs }),
+]);
+type SoundInput = z.output<typeof soundInput>;
+
+type Open<Value> = { -readonly [Name in keyof Value]: Value[Name] };
+
+/** Reads a log: lines of JSON, in one part for each worker that ran the call. Null if it is none. */
+export function readHeardCall(log: string): HeardCall | null {
+  const hearing = new Hearing();
+  let toWallMs: ((ms: number) => number) | null = null;
+  for (const line of log.split('\n')) {
+    if (line === '') continue;
+    if (line.startsWith('{"flight_log_version":')) {
+      const head = parseJson(headLine, line);
+      if (!head) return null;
+      const originMs = Date.parse(head.wall_time) - head.started_at_ms;
+      toWallMs = (ms) => originMs + ms;
+      continue;
+    }
+    if (!toWallMs) return null;
+    const input = parseJson(soundInput, line);
+    if (input) hearing.take(input, toWallMs);
+  }
+  return toWallMs ? hearing.heard() : null;
+}
+
+/** Collects what is heard, input by input. */
+class Hearing {
+  readonly #speech: Open<SaidByCaller>[] = [];
+  readonly #keys: Open<PressedByCaller>[] = [];
+  readonly #agent: Open<SaidByAgent>[] = [];
+  /** First of the utterances whose words are not known yet. */
+  #unknown = 0;
+  #isTalking = false;
+
+  take(input: SoundInput, toWallMs: (ms: number) => number): void {
+    switch (input.type) {
+      case 'voice.started':
+        this.#begin(toWallMs(input.speechStartMs));
+        return;
+      case 'voice.stopped':
+        this.#end(toWallMs(input.speechEndMs));
+        return;
+      case 'transcript.final':
+        this.#name(input.text.trim(), toWallMs(input.atMs));
+        return;
+      case 'playout.started':
+        this.#agent.push({ startMs: toWallMs(input.wireMs), endMs: Number.POSITIVE_INFINITY });
+        return;
+      case 'playout.finished':
+      case 'playout.cleared': {
+        const playing = this.#agent.at(-1);
+        if (playing) playing.endMs = Math.min(playing.endMs, toWallMs(input.atMs));
+        return;
+      }
+      case 'digit.pressed':
+        this.#press(input.digit, toWallMs(input.atMs));
+        return;
+      default:
+        input satisfies never;
+    }
+  }
+
+  /** Sounds without words are left out. */
+  heard(): HeardCall {
+    const spoken = this.#speech.filter(({ text }) => text !== '');
+    return {
+      caller: [...spoken, ...this.#keys].sort((one, other) => one.startMs - other.startMs),
+      agent: this.#agent,
+    };
+  }
+
+  #begin(startMs: number): void {
+    const last = this.#speech.at(-1);
+    this.#isTalking = true;
+    const isSame = last && last.text === '' && startMs - last.endMs < SPEECH_GAP_MS;
+    if (!isSame) this.#speech.push({ is: 'speech', startMs, endMs: startMs, text: '' });
+  }
+
+  #end(endMs: number): void {
+    const last = this.#speech.at(-1);
+    this.#isTalking = false;
+    if (last) last.endMs = Math.max(last.startMs, endMs);
+  }
+
+  /** Gives words to the utterances before them, to each by its length. */
+  #name(text: string, atMs: number): void {
+    if (text === '') return;
+    const open = this.#isTalking ? this.#speech.at(-1) : undefined;
+    const waiting = this.#speech
+      .slice(this.#unknown)
+      .filter(({ startMs }) => startMs + RECOGNISED_AFTER_MS <= atMs);
+    const ended = waiting.filter((one) => one !== open);
+    const named = ended.length > 0 ? ended : waiting;
+    if (named.length === 0) {
+      const before = this.#speech[this.#unknown - 1];
+      if (before) before.text = `${before.text} ${text}`.trim();
+      return;
+    }
+    for (const [index, part] of shared(text, named, atMs).entries())
+      (named[index] as Open<SaidByCaller>).text = part;
+    this.#unknown += named.length;
+  }
+
+  #press(digit: string, atMs: number): void {
+    const last = this.#keys.at(-1);
+    const isSpokenBetween = last && (this.#speech.at(-1)?.startMs ?? 0) > last.startMs;
+    if (last && atMs - last.endMs < KEYS_GAP_MS && !isSpokenBetween) {
+      last.text += digit;
+      last.endMs = atMs;
+    } else this.#keys.push({ is: 'keys', startMs: atMs, endMs: atMs, text: digit });
+  }
+}
+
+/** The words of a text in as many parts as there are utterances, by their lengths; each has a word if it can. */
+function shared(text: string, spoken: readonly SaidByCaller[], atMs: number): string[] {
+  const words = text.split(/\s+/);
+  const lengths = spoken.map(({ startMs, endMs }) => Math.max(1, (endMs > startMs ? endMs : atMs) - startMs));
+  const all = lengths.reduce((sum, ms) => sum + ms, 0);
+  let [given, passedMs] = [0, 0];
+  return lengths.map((ms, index) => {
+    passedMs += ms;
+    const left = lengths.length - index - 1;
+    const until = Math.max(given + 1, Math.min(words.length - left, Math.round((passedMs / all) * words.length)));
+    const part = words.slice(given, until).join(' ');
+    given = Math.min(until, words.length);
+    return part;
+  });
+}

@@ -1,0 +1,245 @@
+/**
+ * A test by voice made from an ended call: the caller's lines where they were, and as its expectation that a
+ * fault of the call does not happen again. Pure.
+ */
+import type { Meaning, Timeline } from '#protocol/audible-timeline.ts';
+import { observeTurns } from '#protocol/turn-taking.ts';
+import { VOICE_TEST_FORMAT, type VoiceFault, type VoiceTestFile } from '#protocol/voice-test.ts';
+import type { HeardCall, PressedByCaller, SaidByAgent, SaidByCaller } from './heard-call.ts';
+import { type Replaced, replaceKeys, replacePrivate } from './replace-private.ts';
+
+/** A caller who goes on after a longer pause has waited for an answer in vain, ms. */
+const HESITATION_MS = 2_500;
+/** A caller who goes on so soon after the agent's first sound does so by themselves, ms. */
+const UNHEARD_MS = 600;
+/** Limits of the pauses in a listening step: the voice's own pauses are shorter, ms. */
+const LISTENED_MS = { least: 600, most: 5_000 } as const;
+/** The voice of a test may pause where the call's did not, which would begin the time anew, ms. */
+const MOST_OVER_MS = 2_500;
+/** Backchannels have few words. */
+const MOST_BACKCHANNEL_WORDS = 2;
+const LISTEN_TIMEOUT_MS = 10_000;
+/** A silence is a fault from here, ms. */
+const LONG_SILENCE_MS = 3_000;
+/** Steps of a test; later ones of a longer call are left out. */
+const MOST_STEPS = 190;
+const MOST_LINE_CHARS = 500;
+
+type Step = VoiceTestFile['steps'][number];
+type Item = SaidByCaller | PressedByCaller;
+
+/** The call a test is made from. */
+export interface CallToTest {
+  readonly sessionId: string;
+  readonly agentName: string;
+  /** The caller hung up. */
+  readonly isEndedByCaller: boolean;
+  readonly heard: HeardCall;
+}
+
+/** The fault that must not happen again; `tool` for `tool_not_called`. */
+export interface WantedFault {
+  /** Null: the first that the call has. */
+  readonly fault: VoiceFault | null;
+  readonly tool: string | null;
+}
+
+/** The test, or why there is none. */
+export type MadeTest =
+  | { readonly test: VoiceTestFile; readonly problem: null }
+  | { readonly test: null; readonly problem: string };
+
+/** Makes the test. */
+export function makeVoiceTest(call: CallToTest, wanted: WantedFault): MadeTest {
+  if (call.heard.caller.length === 0) return { test: null, problem: 'the caller neither spoke nor pressed keys' };
+  const placed = placeItems(call.heard);
+  const found = expectationOf(placed, call.heard.agent, wanted);
+  if (typeof found === 'string') return { test: null, problem: found };
+  const { steps, replaced } = stepsOf(placed);
+  steps.push(
+    call.isEndedByCaller
+      ? { do: 'listen', timeout_ms: LISTEN_TIMEOUT_MS }
+      : { do: 'await_hang_up', timeout_ms: LISTEN_TIMEOUT_MS },
+  );
+  const { fault, expect } = found;
+  return {
+    problem: null,
+    test: {
+      parley_voice_test: VOICE_TEST_FORMAT,
+      name: `${call.agentName}: ${TITLES[fault]}`.slice(0, 200),
+      steps,
+      expect,
+      made_from: { session_id: call.sessionId, fault, replaced: { ...replaced } },
+    },
+  };
+}
+
+const TITLES: Readonly<Record<VoiceFault, string>> = {
+  cut_off: 'does not cut the caller off',
+  missed_interruption: 'stops when it is interrupted',
+  silence: 'does not let the caller wait',
+  tool_not_called: 'calls its tool',
+};
+
+/** What the caller did, and how it lies to what was before. */
+interface PlacedItem {
+  readonly item: Item;
+  readonly how:
+    /** After a pause of the caller alone; `isGoingOn` after a line that was not finished. */
+    | { readonly is: 'pause'; readonly ms: number; readonly isGoingOn: boolean }
+    /** After the agent had spoken and been silent. */
+    | { readonly is: 'after_agent'; readonly quietMs: number }
+    /** The agent did not answer the line before, for so long. */
+    | { readonly is: 'unanswered'; readonly afterMs: number }
+    /** Over the agent, which had spoken for so long. */
+    | { readonly is: 'over'; readonly afterMs: number; readonly isBackchannel: boolean };
+  readonly isUnfinished: boolean;
+}
+
+function placeItems({ caller, agent }: HeardCall): PlacedItem[] {
+  const placed: { -readonly [Name in keyof PlacedItem]: PlacedItem[Name] }[] = [];
+  let next = 0;
+  for (const item of caller) {
+    const before = placed.at(-1);
+    const sinceMs = before?.item.endMs ?? Number.NEGATIVE_INFINITY;
+    while (next < agent.length && (agent[next]?.startMs ?? 0) < item.startMs) next += 1;
+    const latest = agent[next - 1];
+    const how = howPlaced(item, { before: before?.item, sinceMs, latest });
+    if (before && how.is === 'pause' && how.isGoingOn) before.isUnfinished = true;
+    placed.push({ item, how, isUnfinished: false });
+  }
+  return placed;
+}
+
+function howPlaced(
+  item: Item,
+  last: { readonly before: Item | undefined; readonly sinceMs: number; readonly latest: SaidByAgent | undefined },
+): PlacedItem['how'] {
+  const { before, sinceMs, latest } = last;
+  const gapMs = Math.max(0, item.startMs - sinceMs);
+  const hasSpoken = latest !== undefined && latest.startMs >= sinceMs;
+  const isUnheard = !hasSpoken || item.startMs - latest.startMs < UNHEARD_MS;
+  if (before?.is === 'speech' && item.is === 'speech' && isUnheard && gapMs <= HESITATION_MS)
+    return { is: 'pause', ms: Math.round(gapMs), isGoingOn: true };
+  if (latest && latest.endMs > item.startMs && latest.startMs < item.startMs) {
+    const isSpokenOn = latest.endMs > item.endMs + 1_500;
+    const isShort = item.text.split(' ').length <= MOST_BACKCHANNEL_WORDS;
+    return {
+      is: 'over',
+      afterMs: Math.round(Math.min(MOST_OVER_MS, item.startMs - latest.startMs)),
+      isBackchannel: isSpokenOn && isShort,
+    };
+  }
+  if (hasSpoken) return { is: 'after_agent', quietMs: Math.round(item.startMs - latest.endMs) };
+  if (before?.is === 'speech' && item.is === 'speech') return { is: 'unanswered', afterMs: Math.round(gapMs) };
+  return { is: 'pause', ms: Number.isFinite(gapMs) ? Math.round(gapMs) : 0, isGoingOn: false };
+}
+
+/** The fault and what must be true instead; or why the call has none. */
+function expectationOf(
+  placed: readonly PlacedItem[],
+  agent: readonly SaidByAgent[],
+  { fault, tool }: WantedFault,
+): { readonly fault: VoiceFault; readonly expect: VoiceTestFile['expect'] } | string {
+  if (fault === 'tool_not_called' || (fault === null && tool !== null))
+    return tool === null
+      ? 'tool_not_called needs the name of the tool'
+      : { fault: 'tool_not_called', expect: { tools: [{ name: tool }] } };
+  const turns = observeTurns(timelineOf(placed, agent));
+  const faults: Partial<Record<VoiceFault, VoiceTestFile['expect']>> = {
+    ...(turns.cutOffs.length > 0 && { cut_off: { cut_offs: 0 } }),
+    ...(turns.missedInterruptions.length > 0 && { missed_interruption: { missed_interruptions: 0 } }),
+    ...(turns.longestSilenceMs > LONG_SILENCE_MS && {
+      silence: { silence_ms: Math.round(Math.max(LONG_SILENCE_MS, turns.longestSilenceMs * 0.6)), unanswered: 0 },
+    }),
+  };
+  const [first] = Object.keys(faults) as VoiceFault[];
+  const chosen = fault ?? first;
+  const expect = chosen && faults[chosen];
+  if (chosen && expect) return { fault: chosen, expect };
+  return fault === null
+    ? 'nobody was cut off or interrupted in vain, and no silence was longer than 3 s: name a fault'
+    : `${fault} did not happen`;
+}
+
+function timelineOf(placed: readonly PlacedItem[], agent: readonly SaidByAgent[]): Timeline {
+  return {
+    agent: agent.map(({ startMs, endMs }) => ({ firstMs: startMs, lastMs: endMs })),
+    lines: placed
+      .filter(({ item }) => item.is === 'speech')
+      .map((one) => ({
+        text: one.item.text,
+        means: meaningOf(one),
+        firstMs: one.item.startMs,
+        lastMs: one.item.endMs,
+      })),
+  };
+}
+
+function meaningOf({ how, isUnfinished }: PlacedItem): Meaning {
+  if (isUnfinished) return 'part';
+  if (how.is !== 'over') return 'turn';
+  return how.isBackchannel ? 'backchannel' : 'interruption';
+}
+
+function stepsOf(placed: readonly PlacedItem[]): { readonly steps: Step[]; readonly replaced: Replaced } {
+  const steps: Step[] = [];
+  const sum = { numbers: 0, email_addresses: 0, names: 0 };
+  /** The step before has heard the agent out. */
+  let isHeardOut = false;
+  for (const { item, how, isUnfinished } of placed) {
+    if (steps.length >= MOST_STEPS) break;
+    const { text, replaced } = safeText(item);
+    for (const [kind, count] of Object.entries(replaced)) sum[kind as keyof Replaced] += count;
+    const said: Step =
+      item.is === 'keys'
+        ? { do: 'press', digits: text }
+        : { do: 'say', text, ...(isUnfinished ? { is_unfinished: true } : {}) };
+    steps.push(...placedSteps(how, said, isHeardOut));
+    isHeardOut = how.is === 'unanswered';
+  }
+  return { steps, replaced: sum };
+}
+
+function placedSteps(how: PlacedItem['how'], said: Step, isHeardOut: boolean): Step[] {
+  switch (how.is) {
+    case 'pause':
+      return how.ms > 0 ? [{ do: 'pause', ms: how.ms }, said] : [said];
+    case 'unanswered':
+      return said.do === 'say'
+        ? [{ do: 'listen', timeout_ms: LISTEN_TIMEOUT_MS, impatient: { after_ms: how.afterMs, text: said.text } }]
+        : [said];
+    case 'after_agent': {
+      const { least, most } = LISTENED_MS;
+      const quietMs = Math.min(most, Math.max(least, how.quietMs));
+      const restMs = how.quietMs - quietMs;
+      return [
+        ...(isHeardOut ? [] : [{ do: 'listen', quiet_ms: quietMs, timeout_ms: LISTEN_TIMEOUT_MS } as const]),
+        ...(restMs > 0 ? [{ do: 'pause', ms: restMs } as const] : []),
+        said,
+      ];
+    }
+    case 'over':
+      return said.do === 'say'
+        ? [
+            {
+              do: 'interrupt',
+              text: said.text,
+              after_ms: how.afterMs,
+              ...(how.isBackchannel ? { is_backchannel: true } : {}),
+            },
+          ]
+        : [{ do: 'listen', quiet_ms: 1, timeout_ms: how.afterMs + 1 }, said];
+    default:
+      return how satisfies never;
+  }
+}
+
+function safeText(item: Item): { readonly text: string; readonly replaced: Replaced } {
+  if (item.is === 'speech') {
+    const { text, replaced } = replacePrivate(item.text);
+    return { text: text.slice(0, MOST_LINE_CHARS), replaced };
+  }
+  const { digits, isReplaced } = replaceKeys(item.text.slice(0, 64));
+  return { text: digits, replaced: { numbers: isReplaced ? 1 : 0, email_addresses: 0, names: 0 } };
+}
