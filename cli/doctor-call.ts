@@ -79,7 +79,7 @@ function skipped(permit: TestCallPermit | null): Finding {
 }
 
 /** The loopback, and the network card where the product can be reached from it. */
-function callerAddresses(sipHost: string): readonly string[] {
+export function callerAddresses(sipHost: string): readonly string[] {
   const cards = Object.values(networkInterfaces())
     .flatMap((entries) => entries ?? [])
     .filter(({ family, internal }) => family === 'IPv4' && !internal)

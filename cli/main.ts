@@ -13,6 +13,7 @@ import { addCallFileCommands } from './call-files.ts';
 import type { CommandContext } from './command-context.ts';
 import { addDoctorCommand } from './doctor.ts';
 import { addEraseCommand } from './erase.ts';
+import { addMakeTestCommand } from './make-test.ts';
 import { addModelCommands } from './models.ts';
 import { addNumberCommands } from './numbers.ts';
 import { addRehearseCommand } from './rehearse.ts';
@@ -64,6 +65,7 @@ for (const add of [
   addWalletCommands,
   addEraseCommand,
   addTestCommand,
+  addMakeTestCommand,
   addBatchCommands,
   addBackupCommands,
   addModelCommands,

@@ -49,14 +49,19 @@ export async function findSip(
   api: Pick<Api, 'get' | 'url'> | null,
   given: string | undefined,
 ): Promise<SipAddress> {
-  const parts = given === undefined ? null : /^(.+):(\d{1,5})$/.exec(given);
-  if (given !== undefined && !parts) throw new CommandError('--sip must be host:port');
-  if (parts) return { host: await addressOf(parts[1] ?? ''), port: Number(parts[2]) };
+  if (given !== undefined) return sipAddress(given);
   const { host, port } = (api && (await reportedSip(api))) ?? {
     host: settings.SIP_HOST,
     port: settings.SIP_PORT,
   };
   return { host: await addressOf(host), port };
+}
+
+/** The address in a `host:port`, resolved. Throws `CommandError` if it is malformed. */
+export async function sipAddress(given: string): Promise<SipAddress> {
+  const parts = /^(.+):(\d{1,5})$/.exec(given);
+  if (!parts) throw new CommandError('--sip must be host:port');
+  return { host: await addressOf(parts[1] ?? ''), port: Number(parts[2]) };
 }
 
 /** Null if the product does not say: an older release, another key, a refusal. */
@@ -65,8 +70,12 @@ async function reportedSip(api: Pick<Api, 'get' | 'url'>): Promise<SipAddress | 
     if (error instanceof CommandError) return null;
     throw error;
   });
-  const sip = permit?.sip ?? null;
-  if (!sip || !isAnyHost(sip.host)) return sip;
+  return permit?.sip ? seenFrom(api, permit.sip) : null;
+}
+
+/** Where a product is reached that listens at an address: if at all of its own, at that of its API. */
+export async function seenFrom(api: Pick<Api, 'url'>, sip: SipAddress): Promise<SipAddress> {
+  if (!isAnyHost(sip.host)) return sip;
   const host = await addressOf(new URL(api.url).hostname);
   return createOwnAddresses(systemClock)(host) ? sip : { ...sip, host };
 }

@@ -8,6 +8,8 @@ export const STOP_TIMEOUT_MS = 1_500;
 export interface TurnTaking {
   /** From the end of each line that wants an answer to the agent's next speech. */
   readonly replyMs: readonly number[];
+  /** Lines into which the agent could speak: all but interruptions, backchannels and sounds. */
+  readonly lines: number;
   /** Lines that want an answer, and those without one. */
   readonly asked: number;
   readonly unanswered: number;
@@ -39,6 +41,7 @@ export function observeTurns({ agent, lines }: Timeline): TurnTaking {
     .map((line) => ({ line, stopMs: stopAfter(agent, line) }));
   return {
     replyMs,
+    lines: lines.filter(({ means }) => means === 'turn' || means === 'part').length,
     asked: asking.length,
     unanswered: asking.length - replyMs.length,
     cutOffs: lines

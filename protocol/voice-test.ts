@@ -25,7 +25,7 @@ const pattern = z
 
 /** What must be true of the call; what is absent is measured and not judged. */
 export const voiceExpectations = z.strictObject({
-  /** Each is said by the agent, in any one reply; letter case does not matter. */
+  /** Each is said by the agent in any one reply; `contains` ignores letter case, `matches` is a pattern of RE2. */
   replies: z
     .array(z.union([z.strictObject({ contains: text }), z.strictObject({ matches: pattern })]))
     .max(MOST_EXPECTED)

@@ -45,6 +45,7 @@ function record(lines: CallRecord['lines']): CallRecord {
     ports: CALLER,
     lines,
     heard: new Int16Array(),
+    timeline: { agent: [], lines: [] },
   };
 }
 

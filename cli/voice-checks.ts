@@ -1,0 +1,125 @@
+/** What a call of a test by voice shows, and whether it is as expected. Pure. */
+import { compileLinearPattern } from '#base/linear-pattern.ts';
+import { quantile } from '#caller/statistics.ts';
+import type { Timeline } from '#protocol/audible-timeline.ts';
+import { observeTurns, type TurnTaking } from '#protocol/turn-taking.ts';
+import type { VoiceExpectations } from '#protocol/voice-test.ts';
+
+/** An ended call: heard by its caller, and read from its session. */
+export interface VoiceCall {
+  readonly timeline: Timeline;
+  readonly endedBy: 'caller' | 'agent';
+  /** What the agent said, as far as it was heard, reply by reply. */
+  readonly replies: readonly string[];
+  /** Function names, in order. */
+  readonly tools: readonly string[];
+  /** Verdicts by criterion; null without an analysis. */
+  readonly criteria: ReadonlyMap<string, string> | null;
+}
+
+/** One expectation and what was there instead. */
+export interface Check {
+  readonly name: string;
+  readonly passed: boolean;
+  readonly expected: string;
+  readonly observed: string;
+}
+
+/** A judged call. */
+export interface JudgedVoiceCall {
+  readonly turns: TurnTaking;
+  readonly checks: readonly Check[];
+}
+
+/** Judges a call. */
+export function judgeVoiceCall(call: VoiceCall, expect: VoiceExpectations): JudgedVoiceCall {
+  const turns = observeTurns(call.timeline);
+  return {
+    turns,
+    checks: [
+      ...(expect.replies ?? []).map((reply) => checkReply(reply, call.replies)),
+      ...(expect.tools ?? []).map((tool) => checkTool(tool, call.tools)),
+      ...checkTimes(expect, turns),
+      ...checkTurns(expect, turns),
+      ...(expect.ended_by === undefined
+        ? []
+        : [
+            {
+              name: 'ended_by',
+              passed: call.endedBy === expect.ended_by,
+              expected: expect.ended_by,
+              observed: call.endedBy,
+            },
+          ]),
+      ...Object.entries(expect.criteria ?? {}).map(([name, expected]) => {
+        const observed = call.criteria?.get(name) ?? 'no verdict';
+        return { name: `criterion ${name}`, passed: observed === expected, expected, observed };
+      }),
+    ],
+  };
+}
+
+type Reply = NonNullable<VoiceExpectations['replies']>[number];
+
+function checkReply(reply: Reply, said: readonly string[]): Check {
+  const observed = said.map((text) => `“${text}”`).join(' ') || 'nothing';
+  if ('contains' in reply) {
+    const wanted = reply.contains.toLowerCase();
+    const passed = said.some((text) => text.toLowerCase().includes(wanted));
+    return { name: 'reply', passed, expected: `contains “${reply.contains}”`, observed };
+  }
+  const pattern = compileLinearPattern(reply.matches);
+  const passed = said.some((text) => pattern.matcher(text).find());
+  return { name: 'reply', passed, expected: `matches ${reply.matches}`, observed };
+}
+
+function checkTool(tool: NonNullable<VoiceExpectations['tools']>[number], called: readonly string[]): Check {
+  const isCalled = called.includes(tool.name);
+  return {
+    name: `tool ${tool.name}`,
+    passed: isCalled === tool.called,
+    expected: tool.called ? 'called' : 'not called',
+    observed: called.length === 0 ? 'no tool was called' : `called: ${called.join(', ')}`,
+  };
+}
+
+function checkTimes({ reply_ms, silence_ms }: VoiceExpectations, turns: TurnTaking): Check[] {
+  const { replyMs, longestSilenceMs } = turns;
+  // Without a reply there is no time that could be short enough.
+  const at = (q: number) => (replyMs.length === 0 ? Number.POSITIVE_INFINITY : quantile(replyMs, q));
+  return [
+    ...atMost('reply_ms p95', at(0.95), reply_ms?.p95),
+    ...atMost('reply_ms max', at(1), reply_ms?.max),
+    ...atMost('silence_ms', longestSilenceMs, silence_ms),
+  ];
+}
+
+function checkTurns(expect: VoiceExpectations, turns: TurnTaking): Check[] {
+  return [
+    ...fewEnough('cut_offs', turns.cutOffs, expect.cut_offs),
+    ...fewEnough('missed_interruptions', turns.missedInterruptions, expect.missed_interruptions),
+    ...(expect.unanswered === undefined
+      ? []
+      : [
+          {
+            name: 'unanswered',
+            passed: turns.unanswered <= expect.unanswered,
+            expected: `at most ${expect.unanswered}`,
+            observed: `${turns.unanswered} of ${turns.asked} lines`,
+          },
+        ]),
+    ...atMost('talk_over_ms', turns.talkOverMs, expect.talk_over_ms),
+  ];
+}
+
+function atMost(name: string, value: number, limit: number | undefined): Check[] {
+  if (limit === undefined) return [];
+  const observed = Number.isFinite(value) ? `${Math.round(value)} ms` : 'no reply';
+  return [{ name, passed: value <= limit, expected: `at most ${limit} ms`, observed }];
+}
+
+function fewEnough(name: string, lines: readonly string[], limit: number | undefined): Check[] {
+  if (limit === undefined) return [];
+  const observed = [String(lines.length), ...lines.map((text) => `“${text}”`)].join(' ');
+  return [{ name, passed: lines.length <= limit, expected: `at most ${limit}`, observed }];
+}

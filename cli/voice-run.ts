@@ -1,0 +1,135 @@
+/** Runs tests by voice: as many calls at a time as wanted, each judged when it is over. */
+import { prepareScene, type SceneFile, type Speaker } from '#caller/scene.ts';
+import { speakerOf } from '#caller/voices.ts';
+import type { VoiceTest } from '#protocol/voice-test.ts';
+import { CommandError } from './api.ts';
+import { placeVoiceCall, type VoiceStage } from './voice-call.ts';
+import { judgeVoiceCall } from './voice-checks.ts';
+import type { VoiceTestInFile } from './voice-files.ts';
+import { summarise, type VoiceFigures, type VoiceRun } from './voice-summary.ts';
+
+/** A caller that was late by more did not play the test as written, ms: the call is repeated. */
+const LATEST_MS = 200;
+const ATTEMPTS = 3;
+
+/** A test with its runs and their figures. */
+export interface VoiceResult {
+  readonly file: string;
+  readonly name: string;
+  readonly passed: boolean;
+  readonly figures: VoiceFigures;
+  readonly runs: readonly VoiceRun[];
+}
+
+/** A test that can be played: its voices have spoken. */
+export interface SpokenTest extends VoiceTestInFile {
+  readonly speaker: Speaker;
+}
+
+/** Options of all runs. */
+export interface RunOptions {
+  /** Null: as often as each test says. */
+  readonly repeat: number | null;
+  readonly parallel: number;
+  readonly signal: AbortSignal;
+  readonly onRun: (done: number, all: number) => void;
+}
+
+/** Speaks the lines of all tests before the first call, whose time they would take. Throws `CommandError`. */
+export async function speakTests(tests: readonly VoiceTestInFile[]): Promise<SpokenTest[]> {
+  const spoken: SpokenTest[] = [];
+  for (const item of tests) {
+    try {
+      const speaker = await speakerOf(sceneOf(item.test, 0));
+      // What Flite has spoken is kept.
+      prepareScene(sceneOf(item.test, 0), '.', speaker);
+      spoken.push({ ...item, speaker });
+    } catch (error) {
+      throw new CommandError(`${item.file}: ${(error as Error).message}`);
+    }
+  }
+  return spoken;
+}
+
+/** Runs the tests. */
+export async function runVoiceTests(
+  stage: VoiceStage,
+  tests: readonly SpokenTest[],
+  options: RunOptions,
+): Promise<VoiceResult[]> {
+  const waiting = tests.flatMap((item) =>
+    Array.from({ length: options.repeat ?? item.test.repeat }, (_, index) => ({ item, run: index + 1 })),
+  );
+  const all = waiting.length;
+  const runs = new Map<SpokenTest, VoiceRun[]>(tests.map((item) => [item, []]));
+  let done = 0;
+  const lane = async () => {
+    for (let next = waiting.shift(); next; next = waiting.shift()) {
+      const run = await runOnce(stage, next.item, next.run, options.signal);
+      runs.get(next.item)?.push(run);
+      options.onRun(++done, all);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(options.parallel, all) }, lane));
+  return tests.map((item) => {
+    const own = (runs.get(item) ?? []).sort((one, other) => one.run - other.run);
+    const passed = own.every((run) => run.passed);
+    return { file: item.file, name: item.test.name, passed, figures: summarise(own), runs: own };
+  });
+}
+
+/** Throws `CommandError` if no other run could do better. */
+async function runOnce(
+  stage: VoiceStage,
+  { test, speaker }: SpokenTest,
+  run: number,
+  signal: AbortSignal,
+): Promise<VoiceRun> {
+  const isJudged = test.expect.criteria !== undefined;
+  const startedMs = performance.now();
+  const secondsSince = () => (performance.now() - startedMs) / 1_000;
+  try {
+    for (let attempt = 1; ; attempt++) {
+      const scene = prepareScene(sceneOf(test, run), '.', speaker);
+      const { sessionId, call, lateMs } = await placeVoiceCall(stage, scene, { isJudged, signal });
+      if (lateMs > LATEST_MS && attempt < ATTEMPTS) continue;
+      const { turns, checks } = judgeVoiceCall(call, test.expect);
+      const error =
+        lateMs > LATEST_MS
+          ? `this machine was too busy: the caller itself was ${Math.round(lateMs)} ms late in each of ` +
+            `${ATTEMPTS} calls`
+          : null;
+      return {
+        run,
+        session_id: sessionId,
+        passed: error === null && checks.every(({ passed }) => passed),
+        error,
+        checks,
+        turns,
+        ended_by: call.endedBy,
+        criteria: call.criteria && Object.fromEntries(call.criteria),
+        seconds: secondsSince(),
+        caller_late_ms: Math.round(lateMs),
+      };
+    }
+  } catch (error) {
+    if (error instanceof CommandError) throw error;
+    return {
+      run,
+      session_id: null,
+      passed: false,
+      error: (error as Error).message,
+      checks: [],
+      turns: null,
+      ended_by: null,
+      criteria: null,
+      seconds: secondsSince(),
+      caller_late_ms: 0,
+    };
+  }
+}
+
+/** Each run draws other random values, the same ones whenever the tests are run. */
+function sceneOf({ name, caller, steps }: VoiceTest, run: number): SceneFile {
+  return { name, ...caller, seed: caller.seed + run, steps };
+}

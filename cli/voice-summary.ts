@@ -1,0 +1,59 @@
+/** Rates over the runs of a test by voice, with 95 % intervals. Pure. */
+import { clusteredShare, type Estimate, NO_UNITS, ratio, wilson, withUnit } from '#base/intervals.ts';
+import { quantile } from '#caller/statistics.ts';
+import type { TurnTaking } from '#protocol/turn-taking.ts';
+import type { Check } from './voice-checks.ts';
+
+/** One run; `turns` is null if there was no call. */
+export interface VoiceRun {
+  readonly run: number;
+  readonly session_id: string | null;
+  readonly passed: boolean;
+  /** Why the run could not be judged. */
+  readonly error: string | null;
+  readonly checks: readonly Check[];
+  readonly turns: TurnTaking | null;
+  readonly ended_by: 'caller' | 'agent' | null;
+  readonly criteria: Readonly<Record<string, string>> | null;
+  readonly seconds: number;
+  /** Longest delay of the caller itself, ms: an error of the measured times. */
+  readonly caller_late_ms: number;
+}
+
+/** Figures of all runs of a test. */
+export interface VoiceFigures {
+  readonly pass_rate: Estimate;
+  /** Over the caller's lines, whose calls are drawn whole. */
+  readonly reply_ms: Estimate & { readonly p50: number | null; readonly p95: number | null };
+  /** Share of the caller's lines. */
+  readonly cut_off_rate: Estimate;
+  /** Share of the lines that want an answer. */
+  readonly unanswered_rate: Estimate;
+  /** Share of the interruptions. */
+  readonly missed_interruption_rate: Estimate;
+  /** In one call, on average. */
+  readonly talk_over_ms: Estimate;
+}
+
+/** Sums up the runs. */
+export function summarise(runs: readonly VoiceRun[]): VoiceFigures {
+  const called = runs.flatMap(({ turns }) => (turns ? [turns] : []));
+  const sums = (part: (turns: TurnTaking) => readonly [number, number]) =>
+    called.reduce((all, turns) => withUnit(all, ...part(turns)), NO_UNITS);
+  const replies = called.flatMap(({ replyMs }) => replyMs);
+  const at = (q: number) => (replies.length === 0 ? null : Math.round(quantile(replies, q)));
+  return {
+    pass_rate: wilson(runs.filter(({ passed }) => passed).length, runs.length),
+    reply_ms: {
+      ...ratio(sums(({ replyMs }) => [replyMs.reduce((sum, ms) => sum + ms, 0), replyMs.length])),
+      p50: at(0.5),
+      p95: at(0.95),
+    },
+    cut_off_rate: clusteredShare(sums(({ cutOffs, lines }) => [cutOffs.length, lines])),
+    unanswered_rate: clusteredShare(sums(({ unanswered, asked }) => [unanswered, asked])),
+    missed_interruption_rate: clusteredShare(
+      sums(({ missedInterruptions, stopMs }) => [missedInterruptions.length, stopMs.length]),
+    ),
+    talk_over_ms: ratio(sums(({ talkOverMs }) => [talkOverMs, 1])),
+  };
+}
