@@ -10,8 +10,12 @@ import { type Replaced, replaceKeys, replacePrivate } from './replace-private.ts
 
 /** A caller who goes on after a longer pause has waited for an answer in vain, ms. */
 const HESITATION_MS = 2_500;
-/** A caller who goes on so soon after the agent's first sound does so by themselves, ms. */
-const UNHEARD_MS = 600;
+/**
+ * A caller who goes on so soon after the agent's first sound does so by themselves, ms: while the agent still
+ * speaks, and after a whole reply.
+ */
+const UNHEARD_MS = 1_200;
+const UNHEARD_REPLY_MS = 600;
 /** Limits of the pauses in a listening step: the voice's own pauses are shorter, ms. */
 const LISTENED_MS = { least: 600, most: 5_000 } as const;
 /** The voice of a test may pause where the call's did not, which would begin the time anew, ms. */
@@ -118,7 +122,7 @@ function howPlaced(
   const { before, sinceMs, latest } = last;
   const gapMs = Math.max(0, item.startMs - sinceMs);
   const hasSpoken = latest !== undefined && latest.startMs >= sinceMs;
-  const isUnheard = !hasSpoken || item.startMs - latest.startMs < UNHEARD_MS;
+  const isUnheard = !hasSpoken || item.startMs - latest.startMs < unheardMs(latest, item.startMs);
   if (before?.is === 'speech' && item.is === 'speech' && isUnheard && gapMs <= HESITATION_MS)
     return { is: 'pause', ms: Math.round(gapMs), isGoingOn: true };
   if (latest && latest.endMs > item.startMs && latest.startMs < item.startMs) {
@@ -133,6 +137,10 @@ function howPlaced(
   if (hasSpoken) return { is: 'after_agent', quietMs: Math.round(item.startMs - latest.endMs) };
   if (before?.is === 'speech' && item.is === 'speech') return { is: 'unanswered', afterMs: Math.round(gapMs) };
   return { is: 'pause', ms: Number.isFinite(gapMs) ? Math.round(gapMs) : 0, isGoingOn: false };
+}
+
+function unheardMs({ endMs }: SaidByAgent, atMs: number): number {
+  return endMs > atMs ? UNHEARD_MS : UNHEARD_REPLY_MS;
 }
 
 /** The fault and what must be true instead; or why the call has none. */

@@ -1,0 +1,102 @@
+/**
+ * Journey: a build phones the demo agent as callers of test files do, with the same verdict whenever it does;
+ * and a test made of a call that went wrong fails on the version that had the fault, and passes on the next.
+ */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, expect } from 'vitest';
+import { PhoneCaller } from '#caller/phone-caller.ts';
+import { prepareScene } from '#caller/scene.ts';
+import { runParley } from '#test/command-line.ts';
+import { describeNeeds, itNeeds } from '#test/needs.ts';
+import { type Product, startProduct } from './product.ts';
+import { demoAgentId, greetWith } from './tenant.ts';
+
+/** It hears the callers, who speak with Flite. */
+const NEEDED = ['pocketsphinx_continuous'];
+const TESTS = resolve(import.meta.dirname, 'voice-tests');
+const RUNS = 10;
+const CALLER = '+15557650042';
+
+let product: Product;
+let agentId: string;
+let folder: string;
+
+const parley = (...args: string[]) =>
+  runParley(args, {
+    folder,
+    environment: { PARLEY_URL: product.url, PARLEY_API_KEY: product.rootKey, HOME: folder },
+  });
+
+describeNeeds(NEEDED)('tests by voice', () => {
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'parley-voice-tests-'));
+    product = await startProduct();
+    agentId = await demoAgentId(product);
+    await greetWith(product, 'Hello.');
+  }, 120_000);
+  afterAll(async () => {
+    await product?.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  itNeeds(NEEDED)('pass in each of ten runs on the demo agent, by phone', { timeout: 240_000 }, async () => {
+    const { code, out, err } = await parley(
+      ...['test', agentId, '--json', '--voice', TESTS, '--repeat', String(RUNS)],
+      ...['--parallel', '5', '--junit', 'results.xml'],
+    );
+    expect([code, err], out).toEqual([0, '']);
+    const { tests } = JSON.parse(out);
+    expect(tests.map(({ runs }: { runs: unknown[] }) => runs.length)).toEqual([RUNS, RUNS]);
+    expect(tests[0].figures.pass_rate).toMatchObject({ value: 1, low: expect.any(Number), high: 1 });
+    expect(readFileSync(join(folder, 'results.xml'), 'utf8')).toContain(
+      `<testsuites tests="${2 * RUNS}" failures="0" errors="0"`,
+    );
+  });
+
+  itNeeds(NEEDED)(
+    'made of a call fail on the version that cut the caller off, and pass on the next',
+    { timeout: 240_000 },
+    async () => {
+      const config = (conversation: Record<string, unknown>) =>
+        product.ask('PATCH', `/v1/agent/agents/${agentId}/config`, { conversation });
+      await config({ response_wait_ms: 300, eagerness: 'eager' });
+      const { version_number: hasty } = await product.ask('POST', `/v1/agent/agents/${agentId}/publish`, {});
+      const sessionId = await callHesitantly();
+
+      const made = await parley('make-test', sessionId, '-o', 'cut-off.json');
+      expect([made.code, made.err], made.out).toEqual([0, '']);
+      const test = JSON.parse(readFileSync(join(folder, 'cut-off.json'), 'utf8'));
+      expect(test).toMatchObject({ expect: { cut_offs: 0 }, made_from: { session_id: sessionId } });
+
+      await config({ response_wait_ms: 1_500, eagerness: 'relaxed' });
+      const run = (...against: string[]) => parley('test', agentId, '--voice', 'cut-off.json', ...against);
+      const [before, after] = await Promise.all([run('--against', String(hasty)), run()]);
+      expect(before.code, before.out).toBe(1);
+      expect(before.out).toMatch(/✗ .*run 1: cut_offs: 1 “i would like to book a table”, expected: at most 0/);
+      expect([after.code, after.err], after.out).toEqual([0, '']);
+    },
+  );
+});
+
+/** A caller who stops to think in the middle of a sentence, longer than the agent waits. */
+async function callHesitantly(): Promise<string> {
+  const scene = prepareScene({
+    name: 'hesitation',
+    steps: [
+      { do: 'listen', quiet_ms: 500 },
+      { do: 'say', text: 'I would like to book a table', is_unfinished: true },
+      { do: 'pause', ms: 1_200 },
+      { do: 'say', text: 'for two people.' },
+      { do: 'listen', quiet_ms: 600 },
+    ],
+  });
+  const caller = new PhoneCaller({ ports: { first: 42_000, last: 42_009 }, from: CALLER });
+  await caller.call({ target: product.sipAddress(), scene });
+  const find = async () =>
+    (await product.ask('GET', `/v1/agent/sessions?status=completed&caller_number=${encodeURIComponent(CALLER)}`))
+      .sessions[0];
+  await product.until('the session is completed', async () => (await find()) !== undefined);
+  return (await find()).session_id;
+}
