@@ -78,6 +78,16 @@ export function clusteredShare(sums: RatioSums): Estimate {
   return wilson(value * effective, effective);
 }
 
+/** For reading: with so many decimal digits. */
+export function rounded({ value, low, high }: Estimate, digits = 4): Estimate {
+  const round = (number: number) => Number(number.toFixed(digits));
+  return {
+    value: round(value),
+    low: low === null ? null : round(low),
+    high: high === null ? null : round(high),
+  };
+}
+
 function casesOf({ units, x }: RatioSums, value: number, variance: number | null): number {
   if (variance === null) return units;
   return variance <= 0 ? x : (value * (1 - value)) / variance;

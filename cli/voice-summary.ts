@@ -1,5 +1,5 @@
 /** Rates over the runs of a test by voice, with 95 % intervals. Pure. */
-import { clusteredShare, type Estimate, NO_UNITS, ratio, wilson, withUnit } from '#base/intervals.ts';
+import { clusteredShare, type Estimate, NO_UNITS, ratio, rounded, wilson, withUnit } from '#base/intervals.ts';
 import { quantile } from '#caller/statistics.ts';
 import type { TurnTaking } from '#protocol/turn-taking.ts';
 import type { Check } from './voice-checks.ts';
@@ -43,17 +43,17 @@ export function summarise(runs: readonly VoiceRun[]): VoiceFigures {
   const replies = called.flatMap(({ replyMs }) => replyMs);
   const at = (q: number) => (replies.length === 0 ? null : Math.round(quantile(replies, q)));
   return {
-    pass_rate: wilson(runs.filter(({ passed }) => passed).length, runs.length),
+    pass_rate: rounded(wilson(runs.filter(({ passed }) => passed).length, runs.length)),
     reply_ms: {
-      ...ratio(sums(({ replyMs }) => [replyMs.reduce((sum, ms) => sum + ms, 0), replyMs.length])),
+      ...rounded(ratio(sums(({ replyMs }) => [replyMs.reduce((sum, ms) => sum + ms, 0), replyMs.length])), 1),
       p50: at(0.5),
       p95: at(0.95),
     },
-    cut_off_rate: clusteredShare(sums(({ cutOffs, lines }) => [cutOffs.length, lines])),
-    unanswered_rate: clusteredShare(sums(({ unanswered, asked }) => [unanswered, asked])),
-    missed_interruption_rate: clusteredShare(
-      sums(({ missedInterruptions, stopMs }) => [missedInterruptions.length, stopMs.length]),
+    cut_off_rate: rounded(clusteredShare(sums(({ cutOffs, lines }) => [cutOffs.length, lines]))),
+    unanswered_rate: rounded(clusteredShare(sums(({ unanswered, asked }) => [unanswered, asked]))),
+    missed_interruption_rate: rounded(
+      clusteredShare(sums(({ missedInterruptions, stopMs }) => [missedInterruptions.length, stopMs.length])),
     ),
-    talk_over_ms: ratio(sums(({ talkOverMs }) => [talkOverMs, 1])),
+    talk_over_ms: rounded(ratio(sums(({ talkOverMs }) => [talkOverMs, 1])), 1),
   };
 }

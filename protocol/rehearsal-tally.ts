@@ -8,6 +8,7 @@ import {
   NO_UNITS,
   type RatioSums,
   ratio,
+  rounded,
   wilson,
   withUnit,
 } from '#base/intervals.ts';
@@ -203,15 +204,6 @@ function figuresOf(sums: GroupSums): GroupFigures {
     interruptions: action('interruptions'),
     keys: action('keys'),
     transfers: action('transfers'),
-  };
-}
-
-function rounded({ value, low, high }: Estimate, digits = 4): Estimate {
-  const round = (number: number) => Number(number.toFixed(digits));
-  return {
-    value: round(value),
-    low: low === null ? null : round(low),
-    high: high === null ? null : round(high),
   };
 }
 

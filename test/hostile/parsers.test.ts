@@ -5,6 +5,8 @@ import { parseAgentFile } from '#cli/agent-file.ts';
 import { readSamples } from '#cli/prometheus-text.ts';
 import { mergeCustomSpeech } from '#config/custom-speech.ts';
 import { checkDigest } from '#control-plane/calls/admission/sip-digest.ts';
+import { readHeardCall } from '#control-plane/calls/recordings/heard-call.ts';
+import { replacePrivate } from '#control-plane/calls/recordings/replace-private.ts';
 import { parseChunk, parseSegment } from '#control-plane/calls/recordings/stored-pieces.ts';
 import { angerIn } from '#control-plane/calls/tags/anger-words.ts';
 import { LOOP, repetitionsIn } from '#control-plane/calls/tags/repetitions.ts';
@@ -119,6 +121,16 @@ const PARSERS: Readonly<Record<string, (text: string) => unknown>> = {
     ]),
   'the name of a stored piece': (text) => [parseSegment(`user-${text}`), parseChunk(text)],
   'a text in a file of an agent': (text) => parseAgentFile(`agent:\n  name: |\n    ${text}`, 'agent.yaml'),
+  'private data in what was said': (text) => [
+    replacePrivate(text),
+    replacePrivate(`My name is ${text} five ${text} at ${text} dot ${text}`),
+  ],
+  'a flight log from which a test is made': (text) => [
+    readHeardCall(text),
+    readHeardCall(
+      `${JSON.stringify({ flight_log_version: 1, started_at_ms: 0, wall_time: '2026-01-01T00:00:00Z' })}\n${text}`,
+    ),
+  ],
   JSON: (text) => parseJson(z.unknown(), text),
   'placeholders of the platform': (text) => placeholderProblem(`{{system.${text}`),
   'a text that is searched': chunkText,

@@ -44,7 +44,7 @@ describeNeeds(NEEDED)('tests by voice', () => {
   itNeeds(NEEDED)('pass in each of ten runs on the demo agent, by phone', { timeout: 240_000 }, async () => {
     const { code, out, err } = await parley(
       ...['test', agentId, '--json', '--voice', TESTS, '--repeat', String(RUNS)],
-      ...['--parallel', '5', '--junit', 'results.xml'],
+      ...['--parallel', '10', '--junit', 'results.xml'],
     );
     expect([code, err], out).toEqual([0, '']);
     const { tests } = JSON.parse(out);

@@ -32,17 +32,19 @@ export function registerVoiceTestCallRoutes(app: ApiServer, context: Context): v
       schema: {
         tags: ['sessions'],
         params: z.object({ agent_id: z.string() }),
-        body: z.strictObject({
-          version: testedVersion
-            .default('draft')
-            .describe('`draft`, `published`, or the number of one of the agent’s versions'),
-        }),
+        body: z
+          .strictObject({
+            version: testedVersion
+              .default('draft')
+              .describe('`draft`, `published`, or the number of one of the agent’s versions'),
+          })
+          .optional(),
         response: { 201: testCall },
       },
     },
     async (request, reply) => {
       const { teamId, userId, workspaceId } = callerOf(request);
-      const { version } = request.body ?? { version: 'draft' };
+      const version = request.body?.version ?? 'draft';
       const agent = await findAgent(context, teamId, request.params.agent_id);
       if (agent.status === 'archived') throw fault('agent_archived');
       const { config_hash } = await versionToTest(context, agent, version);
