@@ -3,8 +3,8 @@
  * processes. Callers and the LiveKit server are other processes.
  */
 import { prepareScene } from '#caller/scene.ts';
-import type { Timeline } from '#protocol/audible-timeline.ts';
 import { callOverWeb } from '#caller/web-caller.ts';
+import type { Timeline } from '#protocol/audible-timeline.ts';
 import type { Product } from '#test/journeys/product.ts';
 import { questionsScene } from './call-load.ts';
 import { placeCall } from './comparison/place-call.ts';

@@ -1,10 +1,10 @@
 /** The agent's audio as received by the caller, and how long it speaks and pauses. */
 
+import { addVoice, type Stretch } from '#protocol/audible-timeline.ts';
 import { ULAW_SILENCE } from './g711.ts';
 import type { LineSound } from './line-sound.ts';
 import { SPEECH_GAP_MS } from './play-scene.ts';
 import { isVoiced, PACKET_MS, PACKET_SAMPLES, PAYLOAD_PCMU, parseRtp, samplesOf } from './rtp.ts';
-import { addVoice, type Stretch } from '#protocol/audible-timeline.ts';
 
 /** Initial room for received audio; doubled when it is full. */
 const FIRST_HEARD_SAMPLES = 8_000 * 5;

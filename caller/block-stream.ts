@@ -2,12 +2,13 @@
  * A web caller's media in blocks of 10 ms, on any transport: sent at a steady rate, received as they arrive.
  * Times are those of this process, ms since 1970.
  */
+
+import { addVoice } from '#protocol/audible-timeline.ts';
 import type { LineSound } from './line-sound.ts';
 import { pace } from './pace.ts';
 import { type CallerStream, SPEECH_GAP_MS } from './play-scene.ts';
 import { VOICED_PEAK } from './rtp.ts';
 import { CALLER_RATE_HZ } from './scene.ts';
-import { addVoice } from '#protocol/audible-timeline.ts';
 
 const BLOCK_MS = 10;
 /** Samples of one block at the caller's rate. */

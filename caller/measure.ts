@@ -3,12 +3,12 @@
  * agent's packets were spaced.
  */
 
+import { addVoice, type Stretch, type Timeline } from '#protocol/audible-timeline.ts';
 import type { CallRecord } from './caller.ts';
 import type { CapturedDatagram } from './pcap.ts';
 import { isVoiced, PACKET_MS, PACKET_SAMPLES, PAYLOAD_PCMU, parseRtp, type RtpPacket } from './rtp.ts';
 import { parseSip } from './sip-message.ts';
 import { quantile } from './statistics.ts';
-import { addVoice, type Stretch, type Timeline } from '#protocol/audible-timeline.ts';
 
 const TIMESTAMPS_PER_MS = PACKET_SAMPLES / PACKET_MS;
 

@@ -3,13 +3,13 @@
  * and media, from a range that a capture can watch.
  */
 import { createSocket, type Socket } from 'node:dgram';
+import type { TimedLine } from '#protocol/audible-timeline.ts';
 import type { Caller, CallOutcome, CallRecord, CallRequest, SaidLine } from './caller.ts';
 import { LineSound } from './line-sound.ts';
 import { playScene } from './play-scene.ts';
 import { type MediaRemote, RtpStream } from './rtp-stream.ts';
 import { addressOf, SipCall } from './sip-call.ts';
 import type { Credentials } from './sip-digest.ts';
-import type { TimedLine } from '#protocol/audible-timeline.ts';
 
 /** Nothing received for this long: the peer is gone. */
 const LOST_MS = 10_000;

@@ -14,11 +14,11 @@ import {
   TrackPublishOptions,
   TrackSource,
 } from '@livekit/rtc-node';
+import type { TimedLine, Timeline } from '#protocol/audible-timeline.ts';
 import { BlockStream } from './block-stream.ts';
 import { LineSound } from './line-sound.ts';
 import { playScene } from './play-scene.ts';
 import { CALLER_RATE_HZ, type Line, type Scene } from './scene.ts';
-import type { TimedLine, Timeline } from '#protocol/audible-timeline.ts';
 
 /** Address and token of the room. */
 export interface RoomGrant {

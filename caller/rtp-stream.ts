@@ -4,6 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:dgram';
+import type { Stretch } from '#protocol/audible-timeline.ts';
 import { AgentAudio } from './agent-audio.ts';
 import { encodeBlock } from './g711.ts';
 import type { LineSound } from './line-sound.ts';
@@ -11,7 +12,6 @@ import { pace } from './pace.ts';
 import type { CallerStream } from './play-scene.ts';
 import { DIGIT_EVENTS, PACKET_MS, PACKET_SAMPLES, PAYLOAD_PCMU, writeRtp } from './rtp.ts';
 import { SteadyLine } from './steady-line.ts';
-import type { Stretch } from '#protocol/audible-timeline.ts';
 
 const DIGIT_PACKETS = 5;
 const DIGIT_END_PACKETS = 3;

@@ -23,7 +23,7 @@ export interface Spoken {
 
 let module: WebAssembly.Module | null = null;
 
-/** Synthesises a sentence, with `beforeMs` and `afterMs` of silence around it; `speed` 1 is the voice's own. */
+/** Synthesises a sentence, with `beforeMs` and `afterMs` of silence; `speed` 1 is the voice's own. */
 export function speak(
   text: string,
   options: { rateHz: number; beforeMs?: number; afterMs?: number; voice?: string; speed?: number },

@@ -1,6 +1,6 @@
 /**
- * A speaker for the lines of a caller: Flite, and eSpeak, which speaks before the call because it is a program
- * of its own.
+ * A speaker for the lines of a caller: Flite, and eSpeak, which speaks before the call because it is a
+ * program of its own.
  */
 import { systemClock } from '#base/clock.ts';
 import { RateConverter } from '#media/dsp/pcm.ts';

@@ -12,11 +12,11 @@ import type {
   PeerConnection,
   WebrtcLibrary,
 } from '#media/webrtc/webrtc-api.ts';
+import type { TimedLine, Timeline } from '#protocol/audible-timeline.ts';
 import { BlockStream } from './block-stream.ts';
 import { LineSound } from './line-sound.ts';
 import { playScene } from './play-scene.ts';
 import { CALLER_RATE_HZ, type Line, type Scene } from './scene.ts';
-import type { TimedLine, Timeline } from '#protocol/audible-timeline.ts';
 
 const RATE_HZ = 48_000;
 const BLOCK_SAMPLES = RATE_HZ / 100;

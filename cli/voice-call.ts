@@ -53,8 +53,8 @@ export function permitVoiceCall({ api, agentId, version }: VoiceStage): Promise<
 }
 
 /**
- * Plays a scene to the agent. `isJudged`: waits for the analysis. Throws a plain error that says why there was
- * no call, and `CommandError`.
+ * Plays a scene to the agent. `isJudged`: waits for the analysis. Throws a plain error that says why there
+ * was no call, and `CommandError`.
  */
 export async function placeVoiceCall(
   stage: VoiceStage,
@@ -125,9 +125,7 @@ async function endedSession(stage: VoiceStage, sessionId: string, isJudged: bool
 }
 
 function callOf(record: CallRecord, endedBy: 'caller' | 'agent', session: Json): VoiceCall {
-  const messages = session.items.filter(
-    ({ type, role }: Json) => type === 'message' && role === 'assistant',
-  );
+  const messages = session.items.filter(({ type, role }: Json) => type === 'message' && role === 'assistant');
   const results: Json[] | undefined = session.analysis?.criteria_results;
   return {
     timeline: record.timeline,

@@ -22,7 +22,8 @@ export function printVoiceResults(results: readonly VoiceResult[]): void {
     ]),
   );
   for (const { name, runs } of results)
-    for (const run of runs) for (const reason of reasonsOf(run)) console.log(`✗ ${name}, run ${run.run}: ${reason}`);
+    for (const run of runs)
+      for (const reason of reasonsOf(run)) console.log(`✗ ${name}, run ${run.run}: ${reason}`);
 }
 
 /** The results as JUnit XML. */

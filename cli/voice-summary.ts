@@ -1,5 +1,13 @@
 /** Rates over the runs of a test by voice, with 95 % intervals. Pure. */
-import { clusteredShare, type Estimate, NO_UNITS, ratio, rounded, wilson, withUnit } from '#base/intervals.ts';
+import {
+  clusteredShare,
+  type Estimate,
+  NO_UNITS,
+  ratio,
+  rounded,
+  wilson,
+  withUnit,
+} from '#base/intervals.ts';
 import { quantile } from '#caller/statistics.ts';
 import type { TurnTaking } from '#protocol/turn-taking.ts';
 import type { Check } from './voice-checks.ts';

@@ -70,6 +70,8 @@ function versionOf(given: string | undefined): VoiceStage['version'] {
 function ownAddress(sipHost: string): string {
   const [address] = callerAddresses(sipHost);
   if (address === undefined)
-    throw new CommandError(`this machine has no IPv4 address that could reach ${sipHost}: name one with --from`);
+    throw new CommandError(
+      `this machine has no IPv4 address that could reach ${sipHost}: name one with --from`,
+    );
   return address;
 }

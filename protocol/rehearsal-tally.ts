@@ -4,7 +4,6 @@
  */
 import {
   clusteredShare,
-  type Estimate,
   NO_UNITS,
   type RatioSums,
   ratio,

@@ -59,7 +59,11 @@ export function observeTurns({ agent, lines }: Timeline): TurnTaking {
 /**
  * The reply is the first speech of the agent that begins after the line and before the caller's next line.
  */
-export function replyTo(agent: readonly Stretch[], line: TimedLine, next: TimedLine | undefined): Stretch | null {
+export function replyTo(
+  agent: readonly Stretch[],
+  line: TimedLine,
+  next: TimedLine | undefined,
+): Stretch | null {
   return (
     agent.find(({ firstMs }) => firstMs > line.lastMs && (next === undefined || firstMs < next.firstMs)) ??
     null
@@ -76,7 +80,11 @@ export function stopAfter(agent: readonly Stretch[], line: TimedLine): number | 
 }
 
 /** True if the agent began while the caller was speaking or before the caller continued. */
-export function isSpokenInto(agent: readonly Stretch[], line: TimedLine, next: TimedLine | undefined): boolean {
+export function isSpokenInto(
+  agent: readonly Stretch[],
+  line: TimedLine,
+  next: TimedLine | undefined,
+): boolean {
   if (line.means === 'part')
     return agent.some(({ firstMs }) => firstMs > line.firstMs && firstMs < (next?.lastMs ?? line.lastMs));
   return (

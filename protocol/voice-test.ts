@@ -1,6 +1,6 @@
 /**
- * A test by voice: a caller with its steps, and what must be true of the call. The shape of a file that people
- * write, that `parley test --voice` runs, and that the API makes from a call.
+ * A test by voice: a caller with its steps, and what must be true of the call. The shape of a file that
+ * people write, that `parley test --voice` runs, and that the API makes from a call.
  */
 import { z } from 'zod';
 import { isLinearPattern } from '#base/linear-pattern.ts';
@@ -25,7 +25,7 @@ const pattern = z
 
 /** What must be true of the call; what is absent is measured and not judged. */
 export const voiceExpectations = z.strictObject({
-  /** Each is said by the agent in any one reply; `contains` ignores letter case, `matches` is a pattern of RE2. */
+  /** Each is in one reply of the agent; `contains` ignores letter case, `matches` is a pattern of RE2. */
   replies: z
     .array(z.union([z.strictObject({ contains: text }), z.strictObject({ matches: pattern })]))
     .max(MOST_EXPECTED)

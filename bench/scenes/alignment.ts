@@ -5,8 +5,8 @@
 
 import { PACKET_SAMPLES, VOICED_PEAK } from '#caller/rtp.ts';
 import { CALLER_RATE_HZ } from '#caller/scene.ts';
-import type { Stretch } from '#protocol/audible-timeline.ts';
 import { parseWav } from '#caller/wav.ts';
+import type { Stretch } from '#protocol/audible-timeline.ts';
 import type { Product } from '#test/journeys/product.ts';
 
 /** Data from the wire. */

@@ -1,12 +1,6 @@
 /** Judges one played scene from what was heard on the line and the session's own record. Pure. */
 import type { Stretch, TimedLine, Timeline } from '#protocol/audible-timeline.ts';
-import {
-  isSpokenInto,
-  replyTo,
-  STOP_TIMEOUT_MS,
-  silencesOfAgent,
-  stopAfter,
-} from '#protocol/turn-taking.ts';
+import { isSpokenInto, replyTo, STOP_TIMEOUT_MS, silencesOfAgent, stopAfter } from '#protocol/turn-taking.ts';
 
 /**
  * A reply is late when it takes this much longer than the longest endpointing wait, ms. Covers model, voice
@@ -89,7 +83,8 @@ export function judgeScene({ agent, lines }: Timeline, session: SessionView, exp
     late: replyMs.filter((ms) => ms > expected.longestWaitMs + MAX_REPLY_DELAY_MS).length,
     unanswered: answered.filter(({ reply }) => reply === null).length,
     ...words,
-    silencesOver4s: replyMs.filter((ms) => ms > LONG_SILENCE_MS).length +
+    silencesOver4s:
+      replyMs.filter((ms) => ms > LONG_SILENCE_MS).length +
       silencesOfAgent(agent, lines).filter((ms) => ms > LONG_SILENCE_MS).length,
     unattributed: answered.filter(({ line, reply }) => reply !== null && !isExplained(session, line, reply))
       .length,

@@ -60,6 +60,7 @@ const FLAC_HEADS = [
   [0xff, 0xf9, 0x70, 0x08, 0, 0xff, 0xff, 0, 0x10],
 ];
 const FLAC = { rateHz: 8_000, samples: 65_536 };
+const LOG_HEAD = { flight_log_version: 1, started_at_ms: 0, wall_time: '2026-01-01T00:00:00Z' };
 const PROOF = { username: 'trunk', password: 'secret' };
 const CALL = {
   phoneNumber: '+15550100001',
@@ -127,9 +128,7 @@ const PARSERS: Readonly<Record<string, (text: string) => unknown>> = {
   ],
   'a flight log from which a test is made': (text) => [
     readHeardCall(text),
-    readHeardCall(
-      `${JSON.stringify({ flight_log_version: 1, started_at_ms: 0, wall_time: '2026-01-01T00:00:00Z' })}\n${text}`,
-    ),
+    readHeardCall(`${JSON.stringify(LOG_HEAD)}\n${text}`),
   ],
   JSON: (text) => parseJson(z.unknown(), text),
   'placeholders of the platform': (text) => placeholderProblem(`{{system.${text}`),

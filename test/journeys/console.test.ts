@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, vi } from 'vitest';
 import { readCallFile, splitCallFile } from '#protocol/call-file.ts';
+import { voiceTest } from '#protocol/voice-test.ts';
 import { openWebhookReceiver, type WebhookReceiver } from '#test/fakes/webhook-receiver.ts';
 import { describeNeeds, has, itNeeds } from '#test/needs.ts';
 import { ConsolePage } from './console-page.ts';
@@ -322,6 +323,7 @@ async function answerForTheCall(person: ConsolePage, { sessionId, asked }: Talke
     .waitFor();
   await person.page.getByRole('list', { name: 'Audible events' }).getByText('Other settings').waitFor();
   await exportTheCall(person);
+  await makeATest(person);
   const deliveries = person.page.getByRole('region', { name: 'Webhook deliveries' });
   await deliveries.getByText('call.ended').waitFor();
   await deliveries.getByText('Delivered').first().waitFor();
@@ -339,6 +341,20 @@ async function exportTheCall(person: ConsolePage): Promise<void> {
   await person.press('Download', dialog);
   const file = splitCallFile(await readFile(await (await download).path(), 'utf8'));
   expect(file && (await readCallFile(file)).problems).toEqual([]);
+  await dialog.waitFor({ state: 'detached' });
+}
+
+/** A voice test of the call, which expects the call of a tool. */
+async function makeATest(person: ConsolePage): Promise<void> {
+  await person.press('Make a test');
+  const dialog = person.page.getByRole('dialog');
+  await dialog.getByLabel('What must not happen again').click();
+  await person.page.getByRole('option', { name: 'It did not call a tool' }).click();
+  await dialog.getByLabel('Function name of the tool').fill('book_table');
+  const download = person.page.waitForEvent('download');
+  await person.press('Download', dialog);
+  const file = JSON.parse(await readFile(await (await download).path(), 'utf8'));
+  expect(voiceTest.parse(file).expect.tools).toEqual([{ name: 'book_table', called: true }]);
   await dialog.waitFor({ state: 'detached' });
 }
 

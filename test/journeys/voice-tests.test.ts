@@ -74,7 +74,9 @@ describeNeeds(NEEDED)('tests by voice', () => {
       const run = (...against: string[]) => parley('test', agentId, '--voice', 'cut-off.json', ...against);
       const [before, after] = await Promise.all([run('--against', String(hasty)), run()]);
       expect(before.code, before.out).toBe(1);
-      expect(before.out).toMatch(/✗ .*run 1: cut_offs: 1 “i would like to book a table”, expected: at most 0/);
+      expect(before.out).toMatch(
+        /✗ .*run 1: cut_offs: 1 “i would like to book a table”, expected: at most 0/,
+      );
       expect([after.code, after.err], after.out).toEqual([0, '']);
     },
   );
@@ -95,8 +97,12 @@ async function callHesitantly(): Promise<string> {
   const caller = new PhoneCaller({ ports: { first: 42_000, last: 42_009 }, from: CALLER });
   await caller.call({ target: product.sipAddress(), scene });
   const find = async () =>
-    (await product.ask('GET', `/v1/agent/sessions?status=completed&caller_number=${encodeURIComponent(CALLER)}`))
-      .sessions[0];
+    (
+      await product.ask(
+        'GET',
+        `/v1/agent/sessions?status=completed&caller_number=${encodeURIComponent(CALLER)}`,
+      )
+    ).sessions[0];
   await product.until('the session is completed', async () => (await find()) !== undefined);
   return (await find()).session_id;
 }

@@ -35,6 +35,7 @@ import {
 import { loadSession } from '../sessions/session-store.ts';
 import { earlierTexts } from '../texts/earlier-texts.ts';
 import { findAddressee } from './addressee.ts';
+import { findCalledVersion } from './called-version.ts';
 import { askInitWebhook } from './init-webhook.ts';
 import {
   isTestCall,
@@ -44,7 +45,6 @@ import {
   testedAgentOf,
   testSessionOf,
 } from './test-call.ts';
-import { findCalledVersion } from './called-version.ts';
 
 /** Retry-After for callers refused for lack of capacity, in seconds. */
 const RETRY_AFTER = '10';

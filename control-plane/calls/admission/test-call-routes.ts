@@ -7,14 +7,14 @@ import { findAgent } from '../../catalogue/agents/agent-store.ts';
 import type { Context } from '../../platform/context.ts';
 import { callerOf } from '../../platform/http/auth.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
-import { permitAgentCall, testedVersion } from './test-call.ts';
 import { versionToTest } from './called-version.ts';
+import { permitAgentCall, testedVersion } from './test-call.ts';
 
 const testCall = z.object({
   session_id: z.string().describe('The session of the call, a preview of this agent'),
   header: z
     .object({ name: z.string(), value: z.string() })
-    .describe('The INVITE must contain this header; whoever has it may place the call'),
+    .describe('The INVITE must contain this header, which permits one call'),
   expires_at: z.iso.datetime().describe('The call must begin before this time, RFC 3339 UTC'),
   config_hash: z.string().describe('Hash of the configuration that is called'),
   sip: z

@@ -79,7 +79,7 @@ export function testedAgentOf(
   return permitted && permitted.expires_ms > context.clock.wallTime() ? (permitted.agent ?? null) : null;
 }
 
-/** What stands in a voice test for the number called. It is not stored, and has no trunk that could call on. */
+/** Stands in a voice test for the number called. It is not stored, and has no trunk that could call on. */
 export function numberOfTest(
   { clock }: Pick<Context, 'clock'>,
   { agent_id, team_id, workspace_id, user_id }: TestedAgent,

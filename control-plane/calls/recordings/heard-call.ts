@@ -1,6 +1,6 @@
 /**
- * What was heard in an ended call, from its flight log: when caller and agent spoke, what the caller said, and
- * the keys. Every line of the log is one input of the turn machine; only those about sound are read.
+ * What was heard in an ended call, from its flight log: when caller and agent spoke, what the caller said,
+ * and the keys. Every line of the log is one input of the turn machine; only those about sound are read.
  */
 import { z } from 'zod';
 import { parseJson } from '#base/parse-json.ts';
@@ -169,7 +169,7 @@ class Hearing {
   }
 }
 
-/** The words of a text in as many parts as there are utterances, by their lengths; each has a word if it can. */
+/** The words of a text in a part for each utterance, by their lengths; each has a word if there are enough. */
 function shared(text: string, spoken: readonly SaidByCaller[], atMs: number): string[] {
   const words = text.split(/\s+/);
   const lengths = spoken.map(({ startMs, endMs }) => Math.max(1, (endMs > startMs ? endMs : atMs) - startMs));
@@ -178,7 +178,10 @@ function shared(text: string, spoken: readonly SaidByCaller[], atMs: number): st
   return lengths.map((ms, index) => {
     passedMs += ms;
     const left = lengths.length - index - 1;
-    const until = Math.max(given + 1, Math.min(words.length - left, Math.round((passedMs / all) * words.length)));
+    const until = Math.max(
+      given + 1,
+      Math.min(words.length - left, Math.round((passedMs / all) * words.length)),
+    );
     const part = words.slice(given, until).join(' ');
     given = Math.min(until, words.length);
     return part;

@@ -55,7 +55,8 @@ export type MadeTest =
 
 /** Makes the test. */
 export function makeVoiceTest(call: CallToTest, wanted: WantedFault): MadeTest {
-  if (call.heard.caller.length === 0) return { test: null, problem: 'the caller neither spoke nor pressed keys' };
+  if (call.heard.caller.length === 0)
+    return { test: null, problem: 'the caller neither spoke nor pressed keys' };
   const placed = placeItems(call.heard);
   const found = expectationOf(placed, call.heard.agent, wanted);
   if (typeof found === 'string') return { test: null, problem: found };
@@ -88,8 +89,7 @@ const TITLES: Readonly<Record<VoiceFault, string>> = {
 /** What the caller did, and how it lies to what was before. */
 interface PlacedItem {
   readonly item: Item;
-  readonly how:
-    /** After a pause of the caller alone; `isGoingOn` after a line that was not finished. */
+  readonly how: /** After a pause of the caller alone; `isGoingOn` after a line that was not finished. */
     | { readonly is: 'pause'; readonly ms: number; readonly isGoingOn: boolean }
     /** After the agent had spoken and been silent. */
     | { readonly is: 'after_agent'; readonly quietMs: number }
@@ -117,7 +117,11 @@ function placeItems({ caller, agent }: HeardCall): PlacedItem[] {
 
 function howPlaced(
   item: Item,
-  last: { readonly before: Item | undefined; readonly sinceMs: number; readonly latest: SaidByAgent | undefined },
+  last: {
+    readonly before: Item | undefined;
+    readonly sinceMs: number;
+    readonly latest: SaidByAgent | undefined;
+  },
 ): PlacedItem['how'] {
   const { before, sinceMs, latest } = last;
   const gapMs = Math.max(0, item.startMs - sinceMs);
@@ -135,7 +139,8 @@ function howPlaced(
     };
   }
   if (hasSpoken) return { is: 'after_agent', quietMs: Math.round(item.startMs - latest.endMs) };
-  if (before?.is === 'speech' && item.is === 'speech') return { is: 'unanswered', afterMs: Math.round(gapMs) };
+  if (before?.is === 'speech' && item.is === 'speech')
+    return { is: 'unanswered', afterMs: Math.round(gapMs) };
   return { is: 'pause', ms: Number.isFinite(gapMs) ? Math.round(gapMs) : 0, isGoingOn: false };
 }
 
@@ -158,7 +163,10 @@ function expectationOf(
     ...(turns.cutOffs.length > 0 && { cut_off: { cut_offs: 0 } }),
     ...(turns.missedInterruptions.length > 0 && { missed_interruption: { missed_interruptions: 0 } }),
     ...(turns.longestSilenceMs > LONG_SILENCE_MS && {
-      silence: { silence_ms: Math.round(Math.max(LONG_SILENCE_MS, turns.longestSilenceMs * 0.6)), unanswered: 0 },
+      silence: {
+        silence_ms: Math.round(Math.max(LONG_SILENCE_MS, turns.longestSilenceMs * 0.6)),
+        unanswered: 0,
+      },
     }),
   };
   const [first] = Object.keys(faults) as VoiceFault[];
@@ -166,7 +174,7 @@ function expectationOf(
   const expect = chosen && faults[chosen];
   if (chosen && expect) return { fault: chosen, expect };
   return fault === null
-    ? 'nobody was cut off or interrupted in vain, and no silence was longer than 3 s: name a fault'
+    ? 'no cut-off, no missed interruption, no silence of more than 3 s: name a fault'
     : `${fault} did not happen`;
 }
 
@@ -215,7 +223,13 @@ function placedSteps(how: PlacedItem['how'], said: Step, isHeardOut: boolean): S
       return how.ms > 0 ? [{ do: 'pause', ms: how.ms }, said] : [said];
     case 'unanswered':
       return said.do === 'say'
-        ? [{ do: 'listen', timeout_ms: LISTEN_TIMEOUT_MS, impatient: { after_ms: how.afterMs, text: said.text } }]
+        ? [
+            {
+              do: 'listen',
+              timeout_ms: LISTEN_TIMEOUT_MS,
+              impatient: { after_ms: how.afterMs, text: said.text },
+            },
+          ]
         : [said];
     case 'after_agent': {
       const { least, most } = LISTENED_MS;

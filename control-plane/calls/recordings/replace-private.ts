@@ -1,6 +1,6 @@
 /**
- * Replaces private data in what a caller said: numbers, addresses of e-mail and names that are recognisable by
- * their form or by the words before them. What only its meaning makes private stays: a name said by itself, a
+ * Replaces private data in what a caller said: numbers, addresses of e-mail and names that are recognisable
+ * by their form or by the words before them. What only its meaning makes private stays: a name said by itself, a
  * street, a date, an illness. Everything is linear in the text.
  */
 
@@ -37,8 +37,8 @@ const MOST_NAME_WORDS = 2;
 /** Words after a cue that begin no name, such as in “this is about my order”. */
 const NO_NAME = new Set(
   (
-    'a about all an and at because but by for from going good great in it just me my not of ok okay on or our ' +
-    'please really regarding so spelled that the to too urgent very what when where which who why with your'
+    'a about all an and at because but by for from going good great in it just me my not of ok okay on or ' +
+    'our please really regarding so spelled that the to too urgent very what when where which who why with your'
   ).split(' '),
 );
 
@@ -86,7 +86,10 @@ interface Found {
 
 /** Lower case, without punctuation at its ends. */
 function plain(word: string | undefined): string {
-  return (word ?? '').toLowerCase().replace(/^[^\p{L}\p{N}]+/u, '').replace(/[^\p{L}\p{N}]$/u, '');
+  return (word ?? '')
+    .toLowerCase()
+    .replace(/^[^\p{L}\p{N}]+/u, '')
+    .replace(/[^\p{L}\p{N}]$/u, '');
 }
 
 /** Written with an `@`, or spoken as “anna at example dot com”. */
@@ -120,11 +123,13 @@ function numberAt(words: readonly string[], at: number): Found | null {
   }
   if (digits < FEWEST_DIGITS) return null;
   let next = 0;
-  const replaced = words.slice(at, at + length).map((word) =>
-    /\d/.test(word)
-      ? word.replace(/\d/g, () => String(++next % 10))
-      : word.replace(/[\p{L}]+/u, () => DIGIT_WORDS[++next % 10] ?? ''),
-  );
+  const replaced = words
+    .slice(at, at + length)
+    .map((word) =>
+      /\d/.test(word)
+        ? word.replace(/\d/g, () => String(++next % 10))
+        : word.replace(/[\p{L}]+/u, () => DIGIT_WORDS[++next % 10] ?? ''),
+    );
   return { kind: 'numbers', length, words: replaced };
 }
 
@@ -139,7 +144,11 @@ function nameAt(words: readonly string[], at: number): Found | null {
     }
     if (names === 0) continue;
     const kept = words.slice(at, at + cue.length);
-    return { kind: 'names', length: cue.length + names, words: [...kept, ...NAME.split(' ').slice(0, names)] };
+    return {
+      kind: 'names',
+      length: cue.length + names,
+      words: [...kept, ...NAME.split(' ').slice(0, names)],
+    };
   }
   return null;
 }

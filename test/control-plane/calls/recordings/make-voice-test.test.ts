@@ -13,10 +13,7 @@ function log(...inputs: Record<string, unknown>[]): string {
   const head = { flight_log_version: 1, started_at_ms: 5_000, wall_time: WALL, machine_version: 20 };
   const shifted = inputs.map((input) =>
     Object.fromEntries(
-      Object.entries(input).map(([name, value]) => [
-        name,
-        typeof value === 'number' ? value + 5_000 : value,
-      ]),
+      Object.entries(input).map(([name, value]) => [name, typeof value === 'number' ? value + 5_000 : value]),
     ),
   );
   return [head, ...shifted].map((line) => `${JSON.stringify(line)}\n`).join('');

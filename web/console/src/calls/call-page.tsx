@@ -18,6 +18,7 @@ import { CallFacts } from './call-facts.tsx';
 import { CallTags } from './call-tags.tsx';
 import { otherParty } from './calls-table.tsx';
 import { ExportCall } from './export-call.tsx';
+import { MakeTest } from './make-test.tsx';
 import { JoinCall } from './join-call.tsx';
 import { linkedMoment } from './linked-moment.ts';
 import { RecordingPlayer, type Seek } from './recording-player.tsx';
@@ -77,7 +78,10 @@ function Call({ path, session }: { path: string; session: SessionDetail }) {
             End call
           </ConfirmButton>
         ) : (
-          <ExportCall sessionId={session.session_id} />
+          <Group gap="sm">
+            <MakeTest sessionId={session.session_id} />
+            <ExportCall sessionId={session.session_id} />
+          </Group>
         )
       }
     >

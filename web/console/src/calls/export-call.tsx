@@ -3,6 +3,7 @@ import { Button, Checkbox, Modal, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { request } from '../api/client.ts';
 import { messageOf, useChange } from '../api/queries.ts';
+import { saveFile } from '../parts/save-file.ts';
 
 const REDACTIONS = [
   ['caller_audio', 'Sound of the caller'],
@@ -17,7 +18,7 @@ export function ExportCall({ sessionId }: { readonly sessionId: string }) {
   const exporting = useChange(
     async () => {
       const path = `/v1/agent/sessions/${sessionId}/call-file`;
-      save(await (await request('POST', path, { redact })).blob(), `call-${sessionId}.html`);
+      saveFile(await (await request('POST', path, { redact })).blob(), `call-${sessionId}.html`);
     },
     { touches: [], quiet: true, onDone: () => setOpen(false) },
   );
@@ -47,15 +48,4 @@ export function ExportCall({ sessionId }: { readonly sessionId: string }) {
       </Modal>
     </>
   );
-}
-
-/** A browser that asks where to save the file reads it later. */
-const KEPT_MS = 10 * 60_000;
-
-function save(file: Blob, name: string): void {
-  const link = document.createElement('a');
-  link.href = URL.createObjectURL(file);
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), KEPT_MS);
 }
