@@ -40,6 +40,7 @@ export const REQUEST_EXAMPLES: Readonly<Record<string, object>> = {
   'PUT /v1/agent/agents/:agent_id/limits': { concurrent_calls: 10, daily_cap: '25.00' },
   'PUT /v1/agent/agents/:agent_id/share': { share: 0.1 },
   'POST /v1/agent/agents/:agent_id/preview-sessions': { dynamic_variables: { guest: 'Ada' } },
+  'POST /v1/agent/agents/:agent_id/test-calls': { version: 'published' },
   'POST /v1/agent/agent-suggestions': {
     description: 'Takes bookings for a hairdressing salon and answers questions about prices',
   },
