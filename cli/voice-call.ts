@@ -5,7 +5,7 @@ import { hostPort } from '#base/public-address.ts';
 import type { CallRecord } from '#caller/caller.ts';
 import { PhoneCaller } from '#caller/phone-caller.ts';
 import type { Scene } from '#caller/scene.ts';
-import { type Api, CommandError, type Json } from './api.ts';
+import type { Api, Json } from './api.ts';
 import { reachableHost, type SipAddress } from './test-call-permit.ts';
 import type { VoiceCall } from './voice-checks.ts';
 
@@ -25,8 +25,7 @@ export interface VoiceStage {
   readonly api: Pick<Api, 'get' | 'post' | 'url'>;
   readonly agentId: string;
   readonly version: 'draft' | 'published' | number;
-  /** Null: the address that the API names. */
-  readonly sip: SipAddress | null;
+  readonly sip: SipAddress;
   /** Address of this machine. */
   readonly from: string;
 }
@@ -36,6 +35,7 @@ export interface VoicePermit {
   readonly session_id: string;
   readonly header: { readonly name: string; readonly value: string };
   readonly config_hash: string;
+  /** Null with an external SIP server. */
   readonly sip: SipAddress | null;
 }
 
@@ -48,7 +48,11 @@ export interface PlacedVoiceCall {
 }
 
 /** Asks for one call. */
-export function permitVoiceCall({ api, agentId, version }: VoiceStage): Promise<VoicePermit> {
+export function permitVoiceCall({
+  api,
+  agentId,
+  version,
+}: Pick<VoiceStage, 'api' | 'agentId' | 'version'>): Promise<VoicePermit> {
   return api.post(`/v1/agent/agents/${encodeURIComponent(agentId)}/test-calls`, { version });
 }
 
@@ -95,9 +99,6 @@ function dial(
   scene: Scene,
   signal: AbortSignal | undefined,
 ): Promise<CallRecord> {
-  const sip = stage.sip ?? permit.sip;
-  if (!sip)
-    throw new CommandError('the product uses an external SIP server: name its address with --sip host:port');
   const { name, value } = permit.header;
   const caller = new PhoneCaller({
     ports: PORTS,
@@ -105,7 +106,7 @@ function dial(
     isMediaUnbound: true,
     headers: [[name, value]],
   });
-  const target = `sip:${CALLED}@${hostPort(reachableHost(sip.host), sip.port)}`;
+  const target = `sip:${CALLED}@${hostPort(reachableHost(stage.sip.host), stage.sip.port)}`;
   return caller.call({ target, scene, ...(signal ? { signal } : {}) });
 }
 

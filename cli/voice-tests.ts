@@ -33,13 +33,13 @@ export async function testByVoice(
   const api = common.api();
   const agentId = await findAgentId(api, agent);
   const given = options.sip === undefined ? null : await sipAddress(options.sip);
-  const unplaced: VoiceStage = { api, agentId, version, sip: given, from: '' };
+  const called = { api, agentId, version };
   // Also refuses an unknown version before anything is spoken.
-  const permit = await permitVoiceCall(unplaced);
+  const permit = await permitVoiceCall(called);
   const sip = given ?? (permit.sip && (await seenFrom(api, permit.sip)));
   if (!sip)
     throw new CommandError('the product uses an external SIP server: name its address with --sip host:port');
-  const stage = { ...unplaced, sip, from: options.from ?? ownAddress(sip.host) };
+  const stage = { ...called, sip, from: options.from ?? ownAddress(sip.host) };
   const stop = new AbortController();
   process.once('SIGINT', () => stop.abort());
   const results = await runVoiceTests(stage, await speakTests(tests), {
