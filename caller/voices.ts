@@ -9,6 +9,8 @@ import type { SpokenWord } from '#media/speech/speech.ts';
 import { CALLER_RATE_HZ, type SceneFile, type Speaker, speakWithFlite } from './scene.ts';
 import { atLevel } from './sounds.ts';
 
+const AWAKE_MS = 1_000;
+
 type Speech = ReturnType<Speaker>;
 
 /** One line to be spoken by eSpeak. */
@@ -46,11 +48,14 @@ async function speakWithEspeak(lines: readonly EspeakLine[]): Promise<ReadonlyMa
         : `eSpeak has no voice ${missing.voice}: it has ${known.join(', ')}`,
     );
   const espeak = createEspeak(systemClock);
+  // The program keeps no process alive that waits for it alone, as the command line does.
+  const awake = setInterval(() => undefined, AWAKE_MS);
   try {
     for (const line of lines)
       if (!spoken.has(keyOf(line))) spoken.set(keyOf(line), await speechOf(espeak, line));
   } finally {
     await espeak.close();
+    clearInterval(awake);
   }
   return spoken;
 }

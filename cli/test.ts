@@ -35,6 +35,8 @@ export function addTestCommand(program: Command, common: CommandContext): void {
     .option('--sip <host:port>', 'with --voice: where the product accepts calls; default: where it says')
     .option('--from <address>', 'with --voice: own IP address; default: one that reaches the product')
     .action(async (idOrName: string, { voice, ...options }: TestOptions) => {
+      if (voice && options.test)
+        throw new CommandError('--test names tests in writing: leave it out with --voice');
       if (voice) await testByVoice(common, idOrName, { ...options, voice });
       else await runTests(common, idOrName, options);
     });
@@ -46,6 +48,10 @@ interface TestOptions extends Omit<VoiceTestOptions, 'voice'> {
 }
 
 async function runTests(common: CommandContext, idOrName: string, options: TestOptions): Promise<void> {
+  const needsVoice = (['against', 'junit', 'sip', 'from'] as const).find(
+    (name) => options[name] !== undefined,
+  );
+  if (needsVoice) throw new CommandError(`--${needsVoice} needs --voice and files of voice tests`);
   if ((options.repeat ?? 1) > MAX_REPEATS)
     throw new CommandError(`without --voice, --repeat takes at most ${MAX_REPEATS}`);
   const api = common.api();

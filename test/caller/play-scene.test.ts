@@ -73,7 +73,11 @@ describe('an impatient caller', () => {
 describe('the speed of a caller', () => {
   it('shortens its lines', () => {
     const samplesAt = (speed: number) => {
-      const [action] = prepareScene({ name: 's', speed, steps: [{ do: 'say', text: 'Good morning.' }] }).actions;
+      const [action] = prepareScene({
+        name: 's',
+        speed,
+        steps: [{ do: 'say', text: 'Good morning.' }],
+      }).actions;
       return action?.do === 'say' ? action.line.samples.length : 0;
     };
     expect(samplesAt(2) / samplesAt(1)).toBeCloseTo(0.5, 1);

@@ -37,6 +37,8 @@ function parley(...args: readonly string[]): Promise<CommandLineResult> {
 
 it.each([
   [['walet', 'show'], /Did you mean wallet\?/],
+  [['test', 'a', '--junit', 'results.xml'], /--junit needs --voice/],
+  [['test', 'a', '--voice', 'none.json'], /none\.json cannot be read/],
   [
     ['sessions', 'list', '--limit', 'many'],
     /--limit.* 'many' is invalid\. It must be a whole number from 1 to 10000/,

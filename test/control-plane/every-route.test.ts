@@ -7,6 +7,7 @@ const BETA = new Set([
   'POST /v1/agent/agent-suggestions',
   'POST /v1/agent/agents',
   'POST /v1/agent/agents/{agent_id}/preview-sessions',
+  'POST /v1/agent/agents/{agent_id}/test-calls',
   'POST /v1/agent/agents/{agent_id}/tests/run',
   'POST /v1/agent/batch-calls',
   'POST /v1/agent/knowledge-sources',
@@ -22,6 +23,7 @@ const BETA = new Set([
 const BODY_OR_NONE = new Set([
   'POST /v1/agent/agents/{agent_id}/preview-sessions',
   'POST /v1/agent/agents/{agent_id}/publish',
+  'POST /v1/agent/agents/{agent_id}/test-calls',
   'POST /v1/agent/agents/{agent_id}/tests/run',
   'POST /v1/agent/sessions/{session_id}/participants',
 ]);

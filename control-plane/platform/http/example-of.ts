@@ -118,9 +118,14 @@ function objectExample(schema: JsonSchema): Record<string, unknown> {
   );
 }
 
-function numberExample({ default: usual, minimum = 0, exclusiveMaximum }: JsonSchema): number {
+function numberExample({
+  default: usual,
+  minimum = 0,
+  maximum = Number.POSITIVE_INFINITY,
+  exclusiveMaximum,
+}: JsonSchema): number {
   if (typeof usual === 'number') return usual;
-  const least = Math.max(minimum, 1);
+  const least = Math.min(maximum, Math.max(minimum, 1));
   return exclusiveMaximum !== undefined && least >= exclusiveMaximum ? exclusiveMaximum / 2 : least;
 }
 
