@@ -2,13 +2,15 @@
  * Journey: a build phones the demo agent as callers of test files do, with the same verdict whenever it does;
  * and a test made of a call that went wrong fails on the version that had the fault, and passes on the next.
  */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { afterAll, beforeAll, expect } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PhoneCaller } from '#caller/phone-caller.ts';
 import { prepareScene } from '#caller/scene.ts';
+import type { Json } from '#cli/api.ts';
 import { runParley } from '#test/command-line.ts';
+import { say, startOpenaiServer } from '#test/fakes/openai-server.ts';
 import { describeNeeds, itNeeds } from '#test/needs.ts';
 import { type Product, startProduct } from './product.ts';
 import { demoAgentId, greetWith } from './tenant.ts';
@@ -80,6 +82,58 @@ describeNeeds(NEEDED)('tests by voice', () => {
       expect([after.code, after.err], after.out).toEqual([0, '']);
     },
   );
+});
+
+describe('the judge of a voice test', () => {
+  it('is the agent’s own model, asked about its success criteria', { timeout: 120_000 }, async () => {
+    const verdicts = { criteria: [{ name: 'polite', result: 'success', rationale: 'It greets.' }] };
+    const model = await startOpenaiServer({
+      chat: ({ messages }) =>
+        say(JSON.stringify(messages).includes('polite') ? JSON.stringify(verdicts) : 'A table for two.'),
+    });
+    product = await startProduct({ environment: { OPENAI_BASE_URL: model.url } });
+    try {
+      folder = mkdtempSync(join(tmpdir(), 'parley-voice-judge-'));
+      const config = {
+        prompt: { first_message_mode: 'fixed', first_message: 'Good evening.' },
+        llm: { model: 'openai/test-model' },
+        conversation: { keypad_input: { enabled: true } },
+        analysis: { criteria: [{ name: 'polite', description: 'The agent greets' }] },
+      };
+      const { agent_id: id } = await product.ask('POST', '/v1/agent/agents', { name: 'Judged', config });
+      for (const expected of ['success', 'failure'])
+        writeFileSync(
+          join(folder, `${expected}.json`),
+          JSON.stringify({
+            ...{ parley_voice_test: 1, name: expected },
+            steps: [
+              { do: 'listen', quiet_ms: 400 },
+              { do: 'press', digits: '2#' },
+              { do: 'listen', quiet_ms: 400 },
+            ],
+            expect: { replies: [{ contains: 'table for two' }], criteria: { polite: expected } },
+          }),
+        );
+      const { code, out } = await parley('test', id, '--json', '--voice', '.', '--parallel', '2');
+      expect(code, out).toBe(1);
+      expect(
+        JSON.parse(out).tests.map(
+          ({ name, passed, runs }: { name: string; passed: boolean; runs: Json[] }) => [
+            name,
+            passed,
+            runs[0].criteria,
+          ],
+        ),
+      ).toEqual([
+        ['failure', false, { polite: 'success' }],
+        ['success', true, { polite: 'success' }],
+      ]);
+    } finally {
+      await product.close();
+      await model.close();
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
 });
 
 /** A caller who stops to think in the middle of a sentence, longer than the agent waits. */
