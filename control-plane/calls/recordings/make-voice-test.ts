@@ -129,7 +129,10 @@ function howPlaced(
   const isUnheard = !hasSpoken || item.startMs - latest.startMs < unheardMs(latest, item.startMs);
   if (before?.is === 'speech' && item.is === 'speech' && isUnheard && gapMs <= HESITATION_MS)
     return { is: 'pause', ms: Math.round(gapMs), isGoingOn: true };
+  const sinceAnyMs = Number.isFinite(gapMs) ? gapMs : item.startMs - (latest?.startMs ?? item.startMs);
   if (latest && latest.endMs > item.startMs && latest.startMs < item.startMs) {
+    // No step waits for the agent's voice to press keys over it.
+    if (item.is === 'keys') return { is: 'pause', ms: Math.round(sinceAnyMs), isGoingOn: false };
     const isSpokenOn = latest.endMs > item.endMs + 1_500;
     const isShort = item.text.split(' ').length <= MOST_BACKCHANNEL_WORDS;
     return {
@@ -141,7 +144,7 @@ function howPlaced(
   if (hasSpoken) return { is: 'after_agent', quietMs: Math.round(item.startMs - latest.endMs) };
   if (before?.is === 'speech' && item.is === 'speech')
     return { is: 'unanswered', afterMs: Math.round(gapMs) };
-  return { is: 'pause', ms: Number.isFinite(gapMs) ? Math.round(gapMs) : 0, isGoingOn: false };
+  return { is: 'pause', ms: Math.round(sinceAnyMs), isGoingOn: false };
 }
 
 function unheardMs({ endMs }: SaidByAgent, atMs: number): number {
@@ -251,7 +254,7 @@ function placedSteps(how: PlacedItem['how'], said: Step, isHeardOut: boolean): S
               ...(how.isBackchannel ? { is_backchannel: true } : {}),
             },
           ]
-        : [{ do: 'listen', quiet_ms: 1, timeout_ms: how.afterMs + 1 }, said];
+        : [said];
     default:
       return how satisfies never;
   }

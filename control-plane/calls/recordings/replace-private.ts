@@ -37,6 +37,7 @@ const MOST_NAME_WORDS = 2;
 /** Words after a cue that begin no name, such as in “this is about my order”. */
 const NO_NAME = new Set(
   (
+    'annoying bad correct fine important new nice no ridiculous right strange terrible true wrong yes ' +
     'a about all an and at because but by for from going good great in it just me my not of ok okay on or ' +
     'our please really regarding so spelled that the to too urgent very what when where which who why with your'
   ).split(' '),

@@ -129,6 +129,15 @@ describe('a test made from a call', () => {
     );
   });
 
+  it('presses keys over the agent as long after the last of the caller as they were', () => {
+    const keys = { type: 'digit.pressed', digit: '2', atMs: 4_000 };
+    const call = heard(...said(0, 1_000, 'a table please'), ...played(1_500, 9_000), keys);
+    expect(made(call, 'tool_not_called', 'book').test?.steps.slice(1, 3)).toEqual([
+      { do: 'pause', ms: 3_000 },
+      { do: 'press', digits: '2' },
+    ]);
+  });
+
   it('is impatient where the caller was, and expects a shorter silence', () => {
     const call = heard(
       ...said(0, 1_000, 'when are you open'),
@@ -178,6 +187,7 @@ describe('private data', () => {
     ['a table for two at seven', 'a table for two at seven'],
     ['my name is Anna Schmidt and I', 'my name is Alex Miller and I'],
     ['this is about my order', 'this is about my order'],
+    ['this is wrong', 'this is wrong'],
     ['it is anna at example dot co dot uk', 'it is alex at example dot com'],
     ['write to Anna.S@example.org', 'write to alex@example.com'],
     ['S C H M I D T', 'A L E X A L E'],
