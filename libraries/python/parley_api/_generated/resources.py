@@ -657,6 +657,28 @@ class Agents(Resource):
         )
         return self._transport.json(call, options)
 
+    def create_test_call(
+        self,
+        agent_id: str,
+        *,
+        version: Union[Literal["draft", "published"], int] = OMITTED,
+        options: RequestOptions = RequestOptions(),
+    ) -> api.AgentCreateTestCallAnswer:
+        """Permit the call of a voice test. Permits one phone call to the agent's draft or to a version,
+        within two minutes: an INVITE with the header that is returned reaches it, whatever address it
+        comes from and whether or not the agent has a number. The call is a preview: free, unlisted,
+        unrecorded and without transfers; it counts among the previews of the account. Any account key with
+        beta access.
+        """
+        call = Call(
+            "POST",
+            route("/v1/agent/agents/{}/test-calls", agent_id),
+            body=given({
+                "version": version,
+            }),
+        )
+        return self._transport.json(call, options)
+
     def list_test_tools(
         self,
         agent_id: str,
@@ -2395,6 +2417,30 @@ class Sessions(Resource):
             body=given({
                 "conversation": conversation,
             }),
+        )
+        return self._transport.json(call, options)
+
+    def get_voice_test(
+        self,
+        session_id: str,
+        *,
+        fault: Literal["cut_off", "missed_interruption", "silence", "tool_not_called"] = OMITTED,
+        tool: str = OMITTED,
+        options: RequestOptions = RequestOptions(),
+    ) -> api.SessionVoiceTest:
+        """Make a voice test of a call. Makes a test for `parley test --voice` of an ended call, from its
+        flight log: the caller's lines with their pauses, interruptions and keys, private data of a
+        recognisable form replaced, and the expectation that a fault does not happen again. Any account
+        key. 404 without a flight log, 409 while the call runs or if it does not have the fault.
+        """
+        call = Call(
+            "GET",
+            route("/v1/agent/sessions/{}/voice-test", session_id),
+            query=given({
+                "fault": fault,
+                "tool": tool,
+            }),
+            is_repeatable=True,
         )
         return self._transport.json(call, options)
 

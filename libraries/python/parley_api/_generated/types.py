@@ -2667,6 +2667,212 @@ class SessionRecording(TypedDict):
     """Description of a failure; currently always null."""
 
 
+class SessionVoiceTestCallerBackground(TypedDict):
+    sound: Literal["noise", "television"]
+    """What is heard: `noise` or `television`."""
+    level_db: float
+    """Its loudness in dB; 0 is as loud as the voice."""
+
+
+class SessionVoiceTestCallerEcho(TypedDict):
+    delay_ms: float
+    """Delay of the echo, in ms."""
+    loss_db: float
+    """How much fainter than the agent it is, in dB."""
+
+
+class SessionVoiceTestCallerNetwork(TypedDict):
+    loss: float
+    """Share of the packets that are lost."""
+    jitter_ms: float
+    """Largest delay of a packet, in ms."""
+
+
+class _SessionVoiceTestCaller(TypedDict):
+    seed: int
+    """Seed of all random values of the caller."""
+    voice: str
+    """Voice of Flite (`slt`, `rms`, `awb`, `kal`, `kal16`), or of eSpeak (`espeak-en`, `espeak-de` and
+    others) where its program is built.
+    """
+    speed: float
+    """Speed of the voice; 1 is its own."""
+    voice_db: float
+    """Loudness of the caller in dB; 0 is that of the voice."""
+
+
+class SessionVoiceTestCaller(_SessionVoiceTestCaller, total=False):
+    background: SessionVoiceTestCallerBackground
+    """Constant sound behind the caller. Absent: none."""
+    echo: SessionVoiceTestCallerEcho
+    """Echo of the agent from the caller's telephone. Absent: none."""
+    network: SessionVoiceTestCallerNetwork
+    """Impairment of the caller's packets. Absent: none."""
+
+
+class SessionVoiceTestStepListenImpatient(TypedDict):
+    after_ms: float
+    """Time without a sound of the agent, in ms."""
+    text: str
+    """What the caller says then."""
+    times: int
+    """How often at most."""
+
+
+class _SessionVoiceTestStepListen(TypedDict):
+    do: Literal["listen"]
+    """Kind of step: `listen`, `say`, `pause`, `interrupt`, `sound`, `press` or `await_hang_up`."""
+    quiet_ms: float
+    """The agent must have spoken and then been silent for so long, in ms."""
+    timeout_ms: float
+    """The step ends after this time in any case, in ms."""
+
+
+class SessionVoiceTestStepListen(_SessionVoiceTestStepListen, total=False):
+    impatient: SessionVoiceTestStepListenImpatient
+    """What the caller says whenever the agent has not begun to speak for so long. Absent: nothing."""
+
+
+class SessionVoiceTestStepPause(TypedDict):
+    do: Literal["pause"]
+    """Kind of step: `listen`, `say`, `pause`, `interrupt`, `sound`, `press` or `await_hang_up`."""
+    ms: Union[float, List[Any]]
+    """How long the caller is silent, in ms, or a random range."""
+
+
+class _SessionVoiceTestStepSay(TypedDict):
+    do: Literal["say"]
+    """Kind of step: `listen`, `say`, `pause`, `interrupt`, `sound`, `press` or `await_hang_up`."""
+    text: str
+    """What the caller says."""
+    is_unfinished: bool
+    """The caller intends to go on with the next line."""
+
+
+class SessionVoiceTestStepSay(_SessionVoiceTestStepSay, total=False):
+    voice: str
+    """Voice of this line. Absent: that of the caller."""
+
+
+class _SessionVoiceTestStepInterrupt(TypedDict):
+    do: Literal["interrupt"]
+    """Kind of step: `listen`, `say`, `pause`, `interrupt`, `sound`, `press` or `await_hang_up`."""
+    text: str
+    """What the caller says."""
+    is_backchannel: bool
+    """The caller does not want the turn."""
+    after_ms: Union[float, List[Any]]
+    """How long the agent must have been speaking, in ms, or a random range."""
+    timeout_ms: float
+    """The step ends after this time in any case, in ms."""
+
+
+class SessionVoiceTestStepInterrupt(_SessionVoiceTestStepInterrupt, total=False):
+    voice: str
+    """Voice of this line. Absent: that of the caller."""
+
+
+class SessionVoiceTestStepSound(TypedDict):
+    do: Literal["sound"]
+    """Kind of step: `listen`, `say`, `pause`, `interrupt`, `sound`, `press` or `await_hang_up`."""
+    sound: Literal["cough", "door"]
+    """Sound of the caller without words: `cough` or `door`."""
+    after_ms: Union[float, List[Any]]
+    """How long the agent must have been speaking, in ms, or a random range."""
+    timeout_ms: float
+    """The step ends after this time in any case, in ms."""
+
+
+class SessionVoiceTestStepPress(TypedDict):
+    do: Literal["press"]
+    """Kind of step: `listen`, `say`, `pause`, `interrupt`, `sound`, `press` or `await_hang_up`."""
+    digits: str
+    """Keys that are pressed."""
+
+
+class SessionVoiceTestStepAwaitHangUp(TypedDict):
+    do: Literal["await_hang_up"]
+    """Kind of step: `listen`, `say`, `pause`, `interrupt`, `sound`, `press` or `await_hang_up`."""
+    timeout_ms: float
+    """The step ends after this time in any case, in ms."""
+
+
+class SessionVoiceTestExpectReply1(TypedDict):
+    contains: str
+    """Text in the reply, in any letter case."""
+
+
+class SessionVoiceTestExpectReply2(TypedDict):
+    matches: str
+    """Pattern of RE2 that is found in the reply."""
+
+
+class SessionVoiceTestExpectTool(TypedDict):
+    name: str
+    """Function name of the tool."""
+    called: bool
+    """Whether it must be called."""
+
+
+class SessionVoiceTestExpectReplyMs(TypedDict, total=False):
+    p95: float
+    """Limit of the 95th percentile, in ms."""
+    max: float
+    """Limit of the longest, in ms."""
+
+
+class SessionVoiceTestExpect(TypedDict, total=False):
+    replies: List[Union[SessionVoiceTestExpectReply1, SessionVoiceTestExpectReply2]]
+    """Texts and patterns, each of which must be in one reply of the agent."""
+    tools: List[SessionVoiceTestExpectTool]
+    """Tools that must be called, or must not."""
+    reply_ms: SessionVoiceTestExpectReplyMs
+    """Limits of the time from the end of a line to the agent's first sound."""
+    silence_ms: float
+    """Longest silence in which the caller waits, in ms."""
+    cut_offs: int
+    """Most lines into which the agent may speak."""
+    missed_interruptions: int
+    """Most interruptions that may leave the agent speaking for more than 1.5 s, or find it silent."""
+    unanswered: int
+    """Most lines that may get no answer."""
+    talk_over_ms: float
+    """Longest time in sum in which both may speak at once, in ms."""
+    ended_by: Literal["caller", "agent"]
+    """Which side must hang up."""
+    criteria: Dict[str, Literal["success", "failure"]]
+    """Verdicts that the model must give on success criteria of the agent, by name."""
+
+
+class SessionVoiceTestMadeFrom(TypedDict):
+    session_id: str
+    """Id of the session."""
+    fault: str
+    """The fault that must not happen again."""
+    replaced: Dict[str, int]
+    """How many of each kind of private data were replaced."""
+
+
+class _SessionVoiceTest(TypedDict):
+    parley_voice_test: Literal[1]
+    """Version of the shape; 1."""
+    name: str
+    """Name for people to recognise it by."""
+    caller: SessionVoiceTestCaller
+    """How the caller and the line sound. Absent fields have their defaults."""
+    steps: List[Union[SessionVoiceTestStepListen, SessionVoiceTestStepPause, SessionVoiceTestStepSay, SessionVoiceTestStepInterrupt, SessionVoiceTestStepSound, SessionVoiceTestStepPress, SessionVoiceTestStepAwaitHangUp]]
+    """What the caller does, in order; then it hangs up."""
+    expect: SessionVoiceTestExpect
+    """What must be true of the call; what is absent is measured and not judged."""
+    repeat: int
+    """How often the test is run."""
+
+
+class SessionVoiceTest(_SessionVoiceTest, total=False):
+    made_from: SessionVoiceTestMadeFrom
+    """Where the test comes from. Absent in one that was written."""
+
+
 class WalletApiCredit(TypedDict):
     _id: str
     """Id of the wallet, the same as `user_id`."""
@@ -3651,6 +3857,19 @@ class AgentSuggestAnswer(TypedDict):
     """The language model that made the suggestion, `<provider>/<model>`"""
 
 
+class AgentCreateTestCallAnswer(TypedDict):
+    session_id: str
+    """The session of the call, a preview of this agent"""
+    header: OperatorTestCallCallHeader
+    """The INVITE must contain this header, which permits one call"""
+    expires_at: str
+    """The call must begin before this time, RFC 3339 UTC"""
+    config_hash: str
+    """Hash of the configuration that is called"""
+    sip: Union[OperatorTestCallSip, None]
+    """Where the embedded signalling listens; null with an external SIP server"""
+
+
 class AgentTestWebhookAnswer(TypedDict):
     status_code: Union[int, None]
     """HTTP status of the response; null without a response"""
@@ -4615,6 +4834,11 @@ class AgentSetShareRequest(_AgentSetShareRequest, total=False):
     """Calls that each of the two versions needs before the share can be stopped on harm."""
 
 
+class AgentCreateTestCallRequest(TypedDict, total=False):
+    version: Union[Literal["draft", "published"], int]
+    """`draft`, `published`, or the number of one of the agent’s versions"""
+
+
 class AgentRunTestsRequest(TypedDict, total=False):
     test_ids: List[str]
     """Tests to run; absent runs every test attached to the agent"""
@@ -5257,6 +5481,13 @@ class SessionReplayRequestConversation(TypedDict, total=False):
 class SessionReplayRequest(TypedDict):
     conversation: SessionReplayRequestConversation
     """The settings to replay the call with; absent ones keep the call's values."""
+
+
+class SessionGetVoiceTestQuery(TypedDict, total=False):
+    fault: Literal["cut_off", "missed_interruption", "silence", "tool_not_called"]
+    """What must not happen again; absent, the first of these faults that the call has"""
+    tool: str
+    """Function name of the tool that the agent should have called, for `tool_not_called`"""
 
 
 class _SpeechTranscribeRequest(TypedDict):

@@ -411,6 +411,21 @@ export class Agents extends Resource {
   }
 
   /**
+   * Permit the call of a voice test. Permits one phone call to the agent's draft or to a version, within two
+   * minutes: an INVITE with the header that is returned reaches it, whatever address it comes from and
+   * whether or not the agent has a number. The call is a preview: free, unlisted, unrecorded and without
+   * transfers; it counts among the previews of the account. Any account key with beta access.
+   */
+  createTestCall(
+    agentId: string,
+    body: Api.AgentCreateTestCallRequest = {},
+    options: RequestOptions = {},
+  ): Promise<Api.AgentCreateTestCallAnswer> {
+    const call: Call = { method: 'POST', path: route`/v1/agent/agents/${agentId}/test-calls`, body };
+    return this.transport.json(call, options);
+  }
+
+  /**
    * List the tools an agent's tests may reference. Returns the tools attached to the draft, and hanging up
    * if the agent may do so; empty if tools are disabled. Unpaged. Any account key. 404 for an unknown agent.
    */
@@ -1512,6 +1527,26 @@ export class Sessions extends Resource {
     options: RequestOptions = {},
   ): Promise<Api.SessionReplayAnswer> {
     const call: Call = { method: 'POST', path: route`/v1/agent/sessions/${sessionId}/replay`, body };
+    return this.transport.json(call, options);
+  }
+
+  /**
+   * Make a voice test of a call. Makes a test for `parley test --voice` of an ended call, from its flight
+   * log: the caller's lines with their pauses, interruptions and keys, private data of a recognisable form
+   * replaced, and the expectation that a fault does not happen again. Any account key. 404 without a flight
+   * log, 409 while the call runs or if it does not have the fault.
+   */
+  getVoiceTest(
+    sessionId: string,
+    query: Api.SessionGetVoiceTestQuery = {},
+    options: RequestOptions = {},
+  ): Promise<Api.SessionVoiceTest> {
+    const call: Call = {
+      method: 'GET',
+      path: route`/v1/agent/sessions/${sessionId}/voice-test`,
+      query,
+      isRepeatable: true,
+    };
     return this.transport.json(call, options);
   }
 }

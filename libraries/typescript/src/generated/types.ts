@@ -2856,6 +2856,198 @@ export interface SessionRecording {
   error_message: string | null;
 }
 
+export interface SessionVoiceTestCallerBackground {
+  /** What is heard: `noise` or `television`. */
+  sound: 'noise' | 'television';
+  /** Its loudness in dB; 0 is as loud as the voice. */
+  level_db: number;
+}
+
+export interface SessionVoiceTestCallerEcho {
+  /** Delay of the echo, in ms. */
+  delay_ms: number;
+  /** How much fainter than the agent it is, in dB. */
+  loss_db: number;
+}
+
+export interface SessionVoiceTestCallerNetwork {
+  /** Share of the packets that are lost. */
+  loss: number;
+  /** Largest delay of a packet, in ms. */
+  jitter_ms: number;
+}
+
+export interface SessionVoiceTestCaller {
+  /** Seed of all random values of the caller. */
+  seed: number;
+  /**
+   * Voice of Flite (`slt`, `rms`, `awb`, `kal`, `kal16`), or of eSpeak (`espeak-en`, `espeak-de` and others)
+   * where its program is built.
+   */
+  voice: string;
+  /** Speed of the voice; 1 is its own. */
+  speed: number;
+  /** Loudness of the caller in dB; 0 is that of the voice. */
+  voice_db: number;
+  /** Constant sound behind the caller. Absent: none. */
+  background?: SessionVoiceTestCallerBackground | undefined;
+  /** Echo of the agent from the caller's telephone. Absent: none. */
+  echo?: SessionVoiceTestCallerEcho | undefined;
+  /** Impairment of the caller's packets. Absent: none. */
+  network?: SessionVoiceTestCallerNetwork | undefined;
+}
+
+export interface SessionVoiceTestStepListenImpatient {
+  /** Time without a sound of the agent, in ms. */
+  after_ms: number;
+  /** What the caller says then. */
+  text: string;
+  /** How often at most. */
+  times: number;
+}
+
+export interface SessionVoiceTestStepListen {
+  /** Kind of step: `listen`, `say`, `pause`, `interrupt`, `sound`, `press` or `await_hang_up`. */
+  do: 'listen';
+  /** The agent must have spoken and then been silent for so long, in ms. */
+  quiet_ms: number;
+  /** The step ends after this time in any case, in ms. */
+  timeout_ms: number;
+  /** What the caller says whenever the agent has not begun to speak for so long. Absent: nothing. */
+  impatient?: SessionVoiceTestStepListenImpatient | undefined;
+}
+
+export interface SessionVoiceTestStepPause {
+  /** Kind of step: `listen`, `say`, `pause`, `interrupt`, `sound`, `press` or `await_hang_up`. */
+  do: 'pause';
+  /** How long the caller is silent, in ms, or a random range. */
+  ms: number | unknown[];
+}
+
+export interface SessionVoiceTestStepSay {
+  /** Kind of step: `listen`, `say`, `pause`, `interrupt`, `sound`, `press` or `await_hang_up`. */
+  do: 'say';
+  /** What the caller says. */
+  text: string;
+  /** Voice of this line. Absent: that of the caller. */
+  voice?: string | undefined;
+  /** The caller intends to go on with the next line. */
+  is_unfinished: boolean;
+}
+
+export interface SessionVoiceTestStepInterrupt {
+  /** Kind of step: `listen`, `say`, `pause`, `interrupt`, `sound`, `press` or `await_hang_up`. */
+  do: 'interrupt';
+  /** What the caller says. */
+  text: string;
+  /** The caller does not want the turn. */
+  is_backchannel: boolean;
+  /** How long the agent must have been speaking, in ms, or a random range. */
+  after_ms: number | unknown[];
+  /** Voice of this line. Absent: that of the caller. */
+  voice?: string | undefined;
+  /** The step ends after this time in any case, in ms. */
+  timeout_ms: number;
+}
+
+export interface SessionVoiceTestStepSound {
+  /** Kind of step: `listen`, `say`, `pause`, `interrupt`, `sound`, `press` or `await_hang_up`. */
+  do: 'sound';
+  /** Sound of the caller without words: `cough` or `door`. */
+  sound: 'cough' | 'door';
+  /** How long the agent must have been speaking, in ms, or a random range. */
+  after_ms: number | unknown[];
+  /** The step ends after this time in any case, in ms. */
+  timeout_ms: number;
+}
+
+export interface SessionVoiceTestStepPress {
+  /** Kind of step: `listen`, `say`, `pause`, `interrupt`, `sound`, `press` or `await_hang_up`. */
+  do: 'press';
+  /** Keys that are pressed. */
+  digits: string;
+}
+
+export interface SessionVoiceTestStepAwaitHangUp {
+  /** Kind of step: `listen`, `say`, `pause`, `interrupt`, `sound`, `press` or `await_hang_up`. */
+  do: 'await_hang_up';
+  /** The step ends after this time in any case, in ms. */
+  timeout_ms: number;
+}
+
+export interface SessionVoiceTestExpectReply1 {
+  /** Text in the reply, in any letter case. */
+  contains: string;
+}
+
+export interface SessionVoiceTestExpectReply2 {
+  /** Pattern of RE2 that is found in the reply. */
+  matches: string;
+}
+
+export interface SessionVoiceTestExpectTool {
+  /** Function name of the tool. */
+  name: string;
+  /** Whether it must be called. */
+  called: boolean;
+}
+
+export interface SessionVoiceTestExpectReplyMs {
+  /** Limit of the 95th percentile, in ms. */
+  p95?: number | undefined;
+  /** Limit of the longest, in ms. */
+  max?: number | undefined;
+}
+
+export interface SessionVoiceTestExpect {
+  /** Texts and patterns, each of which must be in one reply of the agent. */
+  replies?: (SessionVoiceTestExpectReply1 | SessionVoiceTestExpectReply2)[] | undefined;
+  /** Tools that must be called, or must not. */
+  tools?: SessionVoiceTestExpectTool[] | undefined;
+  /** Limits of the time from the end of a line to the agent's first sound. */
+  reply_ms?: SessionVoiceTestExpectReplyMs | undefined;
+  /** Longest silence in which the caller waits, in ms. */
+  silence_ms?: number | undefined;
+  /** Most lines into which the agent may speak. */
+  cut_offs?: number | undefined;
+  /** Most interruptions that may leave the agent speaking for more than 1.5 s, or find it silent. */
+  missed_interruptions?: number | undefined;
+  /** Most lines that may get no answer. */
+  unanswered?: number | undefined;
+  /** Longest time in sum in which both may speak at once, in ms. */
+  talk_over_ms?: number | undefined;
+  /** Which side must hang up. */
+  ended_by?: 'caller' | 'agent' | undefined;
+  /** Verdicts that the model must give on success criteria of the agent, by name. */
+  criteria?: Record<string, 'success' | 'failure'> | undefined;
+}
+
+export interface SessionVoiceTestMadeFrom {
+  /** Id of the session. */
+  session_id: string;
+  /** The fault that must not happen again. */
+  fault: string;
+  /** How many of each kind of private data were replaced. */
+  replaced: Record<string, number>;
+}
+
+export interface SessionVoiceTest {
+  /** Version of the shape; 1. */
+  parley_voice_test: 1;
+  /** Name for people to recognise it by. */
+  name: string;
+  /** How the caller and the line sound. Absent fields have their defaults. */
+  caller: SessionVoiceTestCaller;
+  /** What the caller does, in order; then it hangs up. */
+  steps: (SessionVoiceTestStepListen | SessionVoiceTestStepPause | SessionVoiceTestStepSay | SessionVoiceTestStepInterrupt | SessionVoiceTestStepSound | SessionVoiceTestStepPress | SessionVoiceTestStepAwaitHangUp)[];
+  /** What must be true of the call; what is absent is measured and not judged. */
+  expect: SessionVoiceTestExpect;
+  /** How often the test is run. */
+  repeat: number;
+  /** Where the test comes from. Absent in one that was written. */
+  made_from?: SessionVoiceTestMadeFrom | undefined;
+}
+
 export interface WalletApiCredit {
   /** Id of the wallet, the same as `user_id`. */
   _id: string;
@@ -3866,6 +4058,19 @@ export interface AgentSuggestAnswer {
   tests: AgentSuggestAnswerTest[];
   /** The language model that made the suggestion, `<provider>/<model>` */
   model: string;
+}
+
+export interface AgentCreateTestCallAnswer {
+  /** The session of the call, a preview of this agent */
+  session_id: string;
+  /** The INVITE must contain this header, which permits one call */
+  header: OperatorTestCallCallHeader;
+  /** The call must begin before this time, RFC 3339 UTC */
+  expires_at: string;
+  /** Hash of the configuration that is called */
+  config_hash: string;
+  /** Where the embedded signalling listens; null with an external SIP server */
+  sip: OperatorTestCallSip | null;
 }
 
 export interface AgentTestWebhookAnswer {
@@ -4919,6 +5124,11 @@ export interface AgentSetShareRequest {
   at_least_calls?: number | undefined;
 }
 
+export interface AgentCreateTestCallRequest {
+  /** `draft`, `published`, or the number of one of the agent’s versions */
+  version?: 'draft' | 'published' | number | undefined;
+}
+
 export interface AgentRunTestsRequest {
   /** Tests to run; absent runs every test attached to the agent */
   test_ids?: string[] | undefined;
@@ -5589,6 +5799,13 @@ export interface SessionReplayRequestConversation {
 export interface SessionReplayRequest {
   /** The settings to replay the call with; absent ones keep the call's values. */
   conversation: SessionReplayRequestConversation;
+}
+
+export interface SessionGetVoiceTestQuery {
+  /** What must not happen again; absent, the first of these faults that the call has */
+  fault?: 'cut_off' | 'missed_interruption' | 'silence' | 'tool_not_called' | undefined;
+  /** Function name of the tool that the agent should have called, for `tool_not_called` */
+  tool?: string | undefined;
 }
 
 export interface SpeechTranscribeRequest {
