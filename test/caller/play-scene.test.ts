@@ -4,7 +4,7 @@ import { prepareScene, type SceneFile } from '#caller/scene.ts';
 
 const PACKET_MS = 20;
 
-/** A line on which the agent is audible from each of these times for a second; its clock only runs in waits. */
+/** A line on which the agent is audible for a second from each of these times; its clock runs in waits. */
 class ScriptedLine implements CallerStream<number> {
   nowMs = 0;
   readonly #agentFromMs: readonly number[];

@@ -169,7 +169,7 @@ class Hearing {
   }
 }
 
-/** The words of a text in a part for each utterance, by their lengths; each has a word if there are enough. */
+/** The words of a text in a part for each utterance, by their lengths; each has a word if it can. */
 function shared(text: string, spoken: readonly SaidByCaller[], atMs: number): string[] {
   const words = text.split(/\s+/);
   const lengths = spoken.map(({ startMs, endMs }) => Math.max(1, (endMs > startMs ? endMs : atMs) - startMs));

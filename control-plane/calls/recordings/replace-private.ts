@@ -1,7 +1,7 @@
 /**
  * Replaces private data in what a caller said: numbers, addresses of e-mail and names that are recognisable
- * by their form or by the words before them. What only its meaning makes private stays: a name said by itself, a
- * street, a date, an illness. Everything is linear in the text.
+ * by their form or by the words before them. What only its meaning makes private stays: a name said by
+ * itself, a street, a date, an illness. Everything is linear in the text.
  */
 
 const DIGIT_WORDS = ['zero', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine'];
@@ -39,7 +39,8 @@ const NO_NAME = new Set(
   (
     'annoying bad correct fine important new nice no ridiculous right strange terrible true wrong yes ' +
     'a about all an and at because but by for from going good great in it just me my not of ok okay on or ' +
-    'our please really regarding so spelled that the to too urgent very what when where which who why with your'
+    'our please really regarding so spelled that the to too urgent very what when where which who why with ' +
+    'your'
   ).split(' '),
 );
 
