@@ -52,7 +52,10 @@ export function observeTurns({ agent, lines }: Timeline): TurnTaking {
       .filter(({ stopMs }) => stopMs === null || stopMs > STOP_TIMEOUT_MS)
       .map(({ line }) => line.text),
     talkOverMs: talkOver(agent, lines),
-    longestSilenceMs: Math.max(0, ...replyMs, ...inVainMs, ...silencesOfAgent(agent, lines)),
+    longestSilenceMs: [...replyMs, ...inVainMs, ...silencesOfAgent(agent, lines)].reduce(
+      (longest, ms) => Math.max(longest, ms),
+      0,
+    ),
   };
 }
 

@@ -123,8 +123,8 @@ const PARSERS: Readonly<Record<string, (text: string) => unknown>> = {
   'the name of a stored piece': (text) => [parseSegment(`user-${text}`), parseChunk(text)],
   'a text in a file of an agent': (text) => parseAgentFile(`agent:\n  name: |\n    ${text}`, 'agent.yaml'),
   'private data in what was said': (text) => [
-    replacePrivate(text),
-    replacePrivate(`My name is ${text} five ${text} at ${text} dot ${text}`),
+    replacePrivate([text]),
+    replacePrivate([`My name is ${text} five ${text} at ${text} dot ${text}`, text]),
   ],
   'a flight log from which a test is made': (text) => [
     readHeardCall(text),

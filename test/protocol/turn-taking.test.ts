@@ -39,4 +39,9 @@ describe('the turn-taking of a call', () => {
     const held = { agent: [voice(1_500, 2_000), voice(8_000, 9_000)], lines: [line('turn', 0, 1_000)] };
     expect(observeTurns(held).longestSilenceMs).toBe(6_000);
   });
+
+  it('is observed in a call of any length', () => {
+    const agent = Array.from({ length: 200_000 }, (_, index) => voice(index * 1_000, index * 1_000 + 400));
+    expect(observeTurns({ agent, lines: [] }).longestSilenceMs).toBe(600);
+  });
 });

@@ -144,14 +144,17 @@ class Hearing {
   #name(text: string, atMs: number): void {
     if (text === '') return;
     const open = this.#isTalking ? this.#speech.at(-1) : undefined;
-    const waiting = this.#speech
-      .slice(this.#unknown)
-      .filter(({ startMs }) => startMs + RECOGNISED_AFTER_MS <= atMs);
+    const waiting: Open<SaidByCaller>[] = [];
+    for (let at = this.#unknown; ; at += 1) {
+      const one = this.#speech[at];
+      if (!one || one.startMs + RECOGNISED_AFTER_MS > atMs) break;
+      waiting.push(one);
+    }
     const ended = waiting.filter((one) => one !== open);
     const named = ended.length > 0 ? ended : waiting;
     if (named.length === 0) {
       const before = this.#speech[this.#unknown - 1];
-      if (before) before.text = `${before.text} ${text}`.trim();
+      if (before) before.text += before.text === '' ? text : ` ${text}`;
       return;
     }
     for (const [index, part] of shared(text, named, atMs).entries())

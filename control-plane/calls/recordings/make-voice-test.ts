@@ -28,6 +28,9 @@ const LONG_SILENCE_MS = 3_000;
 /** Steps of a test; later ones of a longer call are left out. */
 const MOST_STEPS = 190;
 const MOST_LINE_CHARS = 500;
+const MOST_KEYS = 64;
+/** Longest pause and longest expected silence, ms. */
+const MOST_PAUSE_MS = 600_000;
 
 type Step = VoiceTestFile['steps'][number];
 type Item = SaidByCaller | PressedByCaller;
@@ -58,11 +61,15 @@ export function makeVoiceTest(call: CallToTest, wanted: WantedFault): MadeTest {
   if (call.heard.caller.length === 0)
     return { test: null, problem: 'the caller neither spoke nor pressed keys' };
   const placed = placeItems(call.heard);
-  const found = expectationOf(placed, call.heard.agent, wanted);
+  const { steps, replaced, items } = stepsOf(placed);
+  // A fault after the last step would not be in the test.
+  const untilMs = placed[items]?.item.startMs ?? Number.POSITIVE_INFINITY;
+  const heardAgent = call.heard.agent.filter(({ startMs }) => startMs < untilMs);
+  const found = expectationOf(placed.slice(0, items), heardAgent, wanted);
   if (typeof found === 'string') return { test: null, problem: found };
-  const { steps, replaced } = stepsOf(placed);
+  const isWhole = items === call.heard.caller.length;
   steps.push(
-    call.isEndedByCaller
+    call.isEndedByCaller || !isWhole
       ? { do: 'listen', timeout_ms: LISTEN_TIMEOUT_MS }
       : { do: 'await_hang_up', timeout_ms: LISTEN_TIMEOUT_MS },
   );
@@ -103,7 +110,8 @@ interface PlacedItem {
 function placeItems({ caller, agent }: HeardCall): PlacedItem[] {
   const placed: { -readonly [Name in keyof PlacedItem]: PlacedItem[Name] }[] = [];
   let next = 0;
-  for (const item of caller) {
+  // One more than there are steps, which says where the test ends.
+  for (const item of caller.slice(0, MOST_STEPS + 1)) {
     const before = placed.at(-1);
     const sinceMs = before?.item.endMs ?? Number.NEGATIVE_INFINITY;
     while (next < agent.length && (agent[next]?.startMs ?? 0) < item.startMs) next += 1;
@@ -167,7 +175,9 @@ function expectationOf(
     ...(turns.missedInterruptions.length > 0 && { missed_interruption: { missed_interruptions: 0 } }),
     ...(turns.longestSilenceMs > LONG_SILENCE_MS && {
       silence: {
-        silence_ms: Math.round(Math.max(LONG_SILENCE_MS, turns.longestSilenceMs * 0.6)),
+        silence_ms: Math.round(
+          Math.min(MOST_PAUSE_MS, Math.max(LONG_SILENCE_MS, turns.longestSilenceMs * 0.6)),
+        ),
         unanswered: 0,
       },
     }),
@@ -201,36 +211,46 @@ function meaningOf({ how, isUnfinished }: PlacedItem): Meaning {
   return how.isBackchannel ? 'backchannel' : 'interruption';
 }
 
-function stepsOf(placed: readonly PlacedItem[]): { readonly steps: Step[]; readonly replaced: Replaced } {
+/** `items`: how many of them the steps contain. */
+function stepsOf(placed: readonly PlacedItem[]): {
+  readonly steps: Step[];
+  readonly replaced: Replaced;
+  readonly items: number;
+} {
+  const { texts, replaced } = safeTexts(placed);
   const steps: Step[] = [];
-  const sum = { numbers: 0, email_addresses: 0, names: 0 };
+  let items = 0;
   /** The step before has heard the agent out. */
   let isHeardOut = false;
   for (const { item, how, isUnfinished } of placed) {
     if (steps.length >= MOST_STEPS) break;
-    const { text, replaced } = safeText(item);
-    for (const [kind, count] of Object.entries(replaced)) sum[kind as keyof Replaced] += count;
+    const text = texts[items] ?? '';
     const said: Step =
       item.is === 'keys'
         ? { do: 'press', digits: text }
         : { do: 'say', text, ...(isUnfinished ? { is_unfinished: true } : {}) };
     steps.push(...placedSteps(how, said, isHeardOut));
     isHeardOut = how.is === 'unanswered';
+    items += 1;
   }
-  return { steps, replaced: sum };
+  return { steps, replaced, items };
+}
+
+function pause(ms: number): Step {
+  return { do: 'pause', ms: Math.min(MOST_PAUSE_MS, ms) };
 }
 
 function placedSteps(how: PlacedItem['how'], said: Step, isHeardOut: boolean): Step[] {
   switch (how.is) {
     case 'pause':
-      return how.ms > 0 ? [{ do: 'pause', ms: how.ms }, said] : [said];
+      return how.ms > 0 ? [pause(how.ms), said] : [said];
     case 'unanswered':
       return said.do === 'say'
         ? [
             {
               do: 'listen',
               timeout_ms: LISTEN_TIMEOUT_MS,
-              impatient: { after_ms: how.afterMs, text: said.text },
+              impatient: { after_ms: Math.min(MOST_PAUSE_MS, how.afterMs), text: said.text },
             },
           ]
         : [said];
@@ -240,7 +260,7 @@ function placedSteps(how: PlacedItem['how'], said: Step, isHeardOut: boolean): S
       const restMs = how.quietMs - quietMs;
       return [
         ...(isHeardOut ? [] : [{ do: 'listen', quiet_ms: quietMs, timeout_ms: LISTEN_TIMEOUT_MS } as const]),
-        ...(restMs > 0 ? [{ do: 'pause', ms: restMs } as const] : []),
+        ...(restMs > 0 ? [pause(restMs)] : []),
         said,
       ];
     }
@@ -260,11 +280,32 @@ function placedSteps(how: PlacedItem['how'], said: Step, isHeardOut: boolean): S
   }
 }
 
-function safeText(item: Item): { readonly text: string; readonly replaced: Replaced } {
-  if (item.is === 'speech') {
-    const { text, replaced } = replacePrivate(item.text);
-    return { text: text.slice(0, MOST_LINE_CHARS), replaced };
+/** The words and keys of all items without private data. */
+function safeTexts(placed: readonly PlacedItem[]): {
+  readonly texts: readonly string[];
+  readonly replaced: Replaced;
+} {
+  // What is cut off later is replaced, too, as it may be the rest of a number.
+  const spoken = replacePrivate(
+    placed.map(({ item }) => (item.is === 'speech' ? item.text.slice(0, 2 * MOST_LINE_CHARS) : '')),
+  );
+  const texts = spoken.texts.map((text) => text.slice(0, MOST_LINE_CHARS));
+  let { numbers } = spoken.replaced;
+  for (let at = 0; at < placed.length; ) {
+    const length = keysLength(placed, at);
+    const entries = placed.slice(at, at + length).map(({ item }) => item.text.slice(0, MOST_KEYS));
+    const keys = replaceKeys(entries);
+    texts.splice(at, length, ...keys.entries);
+    numbers += keys.numbers;
+    at += Math.max(1, length);
   }
-  const { digits, isReplaced } = replaceKeys(item.text.slice(0, 64));
-  return { text: digits, replaced: { numbers: isReplaced ? 1 : 0, email_addresses: 0, names: 0 } };
+  return { texts, replaced: { ...spoken.replaced, numbers } };
+}
+
+/** Entries of keys from there on, between which the agent did not answer. */
+function keysLength(placed: readonly PlacedItem[], at: number): number {
+  let length = 0;
+  for (; placed[at + length]?.item.is === 'keys'; length += 1)
+    if (length > 0 && placed[at + length]?.how.is !== 'pause') break;
+  return length;
 }

@@ -1,45 +1,60 @@
 /**
  * Replaces private data in what a caller said: numbers, addresses of e-mail and names that are recognisable
- * by their form or by the words before them. What only its meaning makes private stays: a name said by
- * itself, a street, a date, an illness. Everything is linear in the text.
+ * by their form or by the English words before them. What only its meaning makes private stays: a name said
+ * by itself, a street, an illness. Everything is linear in the texts.
  */
 
 const DIGIT_WORDS = ['zero', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine'];
 const NUMBER_WORDS = new Set([
   ...DIGIT_WORDS,
-  ...['oh', 'double', 'triple', 'ten', 'eleven', 'twelve', 'thirteen', 'fourteen', 'fifteen', 'sixteen'],
+  ...['o', 'oh', 'double', 'triple', 'ten', 'eleven', 'twelve', 'thirteen', 'fourteen', 'fifteen', 'sixteen'],
   ...['seventeen', 'eighteen', 'nineteen', 'twenty', 'thirty', 'forty', 'fifty', 'sixty', 'seventy'],
   ...['eighty', 'ninety', 'hundred', 'thousand'],
 ]);
+/** Words between the digits of one number. */
+const NUMBER_LINKS = new Set('and dash hyphen minus slash point space uh um er'.split(' '));
 /** Fewer digits or number words in a row are an amount, a time or a choice of a menu. */
 const FEWEST_DIGITS = 4;
+/** Keys pressed in one go that are part of a longer number; a choice of a menu is one. */
+const FEWEST_KEYS_OF_PART = 2;
 /** Fewer single letters in a row are words or initials. */
 const FEWEST_LETTERS = 3;
+/** Words between the parts of an address, and how many of them each side has at most. */
+const ADDRESS_LINKS = new Set(['dot', 'underscore', 'dash', 'hyphen', 'minus', 'plus']);
+const MOST_ADDRESS_LINKS = 4;
+const DOMAIN = /^[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)*\.\p{L}{2,}$/u;
 /** The words in place of private ones. */
-const NAME = 'Alex Miller';
+const NAME = ['Alex', 'Miller'];
 const LETTERS = 'ALEX';
-const SPOKEN_ADDRESS = 'alex at example dot com';
+const SPOKEN_ADDRESS = ['alex', 'at', 'example', 'dot', 'com'];
 const WRITTEN_ADDRESS = 'alex@example.com';
-/** What introduces a name of the speaker, and how many words the name has at most. */
+/** What introduces a name of the speaker. */
 const NAME_CUES = [
-  ['my', 'name', 'is'],
-  ['my', "name's"],
-  ['the', 'name', 'is'],
-  ['i', 'am', 'called'],
+  ['name', 'is'],
+  ["name's"],
+  ['surname', 'is'],
+  ['am', 'called'],
   ["i'm", 'called'],
   ['this', 'is'],
   ['mister'],
+  ['miss'],
   ['mrs'],
   ['mr'],
   ['ms'],
+  ['doctor'],
+  ['dr'],
 ] as const;
-const MOST_NAME_WORDS = 2;
+/** What introduces a name if the word after it begins with a capital. */
+const WEAK_NAME_CUES = [["i'm"], ['i', 'am']] as const;
+/** Words of a name; those after the second begin with a capital, as other words may follow a name. */
+const MOST_NAME_WORDS = 4;
+const MOST_PLAIN_NAME_WORDS = 2;
 /** Words after a cue that begin no name, such as in “this is about my order”. */
 const NO_NAME = new Set(
   (
     'annoying bad correct fine important new nice no ridiculous right strange terrible true wrong yes ' +
-    'a about all an and at because but by for from going good great in it just me my not of ok okay on or ' +
-    'our please really regarding so spelled that the to too urgent very what when where which who why with ' +
+    'a about all an and at because but by for from going good great he her here his how i in is it just me my not of ok okay on or ' +
+    'our please really regarding she so spelled that the their there they to too urgent very we what when where which who why with ' +
     'your'
   ).split(' '),
 );
@@ -51,32 +66,67 @@ export interface Replaced {
   readonly names: number;
 }
 
-/** A text without what was replaced. */
+/** Texts without what was replaced. */
 export interface Replacement {
-  readonly text: string;
+  readonly texts: readonly string[];
   readonly replaced: Replaced;
 }
 
-/** Replaces private data in a text that was said. */
-export function replacePrivate(text: string): Replacement {
-  const words = text.split(/\s+/).filter((word) => word !== '');
+/**
+ * Replaces private data in texts that were said one after another: a number, a name or an address may begin
+ * in one and end in the next, as callers pause between groups of digits. A text with words keeps some.
+ */
+export function replacePrivate(texts: readonly string[]): Replacement {
+  const { words, owners } = wordsOf(texts);
   const counts = { numbers: 0, email_addresses: 0, names: 0 };
-  const out: string[] = [];
+  const out: string[][] = texts.map(() => []);
   for (let at = 0; at < words.length; ) {
     const found = addressAt(words, at) ?? lettersAt(words, at) ?? numberAt(words, at) ?? nameAt(words, at);
-    if (found) {
-      counts[found.kind] += 1;
-      out.push(...found.words);
-      at += found.length;
-    } else out.push(words[at++] ?? '');
+    const length = found?.length ?? 1;
+    for (const [index, word] of (found?.words ?? [words[at] ?? '']).entries())
+      out[owners[at + Math.min(index, length - 1)] ?? 0]?.push(word);
+    if (found) counts[found.kind] += 1;
+    at += length;
   }
-  return { text: out.join(' '), replaced: counts };
+  return {
+    // All of it may have been the end of a longer address.
+    texts: out.map((left, index) => left.join(' ') || (texts[index]?.trim() ? (NAME[0] ?? '') : '')),
+    replaced: counts,
+  };
 }
 
-/** Keys that may be a number of a card, an account or a PIN, replaced by others of the same length. */
-export function replaceKeys(digits: string): { readonly digits: string; readonly isReplaced: boolean } {
-  if (digits.replace(/\D/g, '').length < FEWEST_DIGITS) return { digits, isReplaced: false };
-  return { digits: digits.replace(/\d/g, (_, index: number) => String((index + 1) % 10)), isReplaced: true };
+/** All words, and the text of each. */
+function wordsOf(texts: readonly string[]): { readonly words: string[]; readonly owners: number[] } {
+  const [words, owners]: [string[], number[]] = [[], []];
+  for (const [owner, text] of texts.entries())
+    for (const word of text.split(/\s+/)) {
+      if (word === '') continue;
+      words.push(word);
+      owners.push(owner);
+    }
+  return { words, owners };
+}
+
+/**
+ * Keys that may be a number of a card, an account or a PIN, replaced by others of the same length; in entries
+ * that follow each other without an answer between them. `numbers`: how many were replaced.
+ */
+export function replaceKeys(entries: readonly string[]): {
+  readonly entries: readonly string[];
+  readonly numbers: number;
+} {
+  const all = entries.reduce((sum, keys) => sum + digitsOf(keys), 0);
+  const isPart = (keys: string) =>
+    digitsOf(keys) >= FEWEST_DIGITS || (all >= FEWEST_DIGITS && digitsOf(keys) >= FEWEST_KEYS_OF_PART);
+  let next = 0;
+  return {
+    entries: entries.map((keys) => (isPart(keys) ? keys.replace(/\d/g, () => String(++next % 10)) : keys)),
+    numbers: entries.some(isPart) ? 1 : 0,
+  };
+}
+
+function digitsOf(text: string): number {
+  return text.match(/\p{Nd}/gu)?.length ?? 0;
 }
 
 interface Found {
@@ -88,74 +138,122 @@ interface Found {
 
 /** Lower case, without punctuation at its ends. */
 function plain(word: string | undefined): string {
-  return (word ?? '')
-    .toLowerCase()
-    .replace(/^[^\p{L}\p{N}]+/u, '')
-    .replace(/[^\p{L}\p{N}]$/u, '');
+  const signs = [...(word ?? '').toLowerCase().replaceAll('’', "'")];
+  const isPart = (sign: string) => /[\p{L}\p{N}\p{M}]/u.test(sign);
+  const first = signs.findIndex(isPart);
+  return first < 0 ? '' : signs.slice(first, signs.findLastIndex(isPart) + 1).join('');
 }
 
 /** Written with an `@`, or spoken as “anna at example dot com”. */
 function addressAt(words: readonly string[], at: number): Found | null {
-  const word = words[at] ?? '';
-  if (word.includes('@')) return { kind: 'email_addresses', length: 1, words: [WRITTEN_ADDRESS] };
-  if (plain(words[at + 1]) !== 'at' || plain(words[at + 3]) !== 'dot' || words[at + 4] === undefined)
-    return null;
-  let length = 5;
-  while (plain(words[at + length]) === 'dot' && words[at + length + 1] !== undefined) length += 2;
-  return { kind: 'email_addresses', length, words: SPOKEN_ADDRESS.split(' ') };
+  const isAt = (index: number) => words[index] === '@' || plain(words[index]) === 'at';
+  let end = at + 1 + linkedLength(words, at + 1, (word) => ADDRESS_LINKS.has(word));
+  if (isAt(end) && words[end + 1] !== undefined) {
+    end += 1;
+    const length = domainLength(words, end);
+    if (length > 0) return { kind: 'email_addresses', length: end + length - at, words: SPOKEN_ADDRESS };
+  }
+  if (!words[at]?.includes('@')) return null;
+  return { kind: 'email_addresses', length: 1, words: [WRITTEN_ADDRESS] };
 }
 
-/** Letters that spell a name. */
-function lettersAt(words: readonly string[], at: number): Found | null {
+/** 0 if no domain begins there. */
+function domainLength(words: readonly string[], at: number): number {
+  if (DOMAIN.test(plain(words[at]))) return 1;
+  let length = 1 + linkedLength(words, at + 1, (word) => word !== 'dot' && ADDRESS_LINKS.has(word));
+  if (plain(words[at + length]) !== 'dot') return 0;
+  const before = length;
+  while (plain(words[at + length]) === 'dot' && words[at + length + 1] !== undefined) length += 2;
+  return length === before ? 0 : length;
+}
+
+/** Words of links, each with the word after it. */
+function linkedLength(words: readonly string[], at: number, isLink: (word: string) => boolean): number {
   let length = 0;
-  while (/^\p{L}$/u.test(plain(words[at + length]))) length += 1;
-  if (length < FEWEST_LETTERS) return null;
-  const letters = Array.from({ length }, (_, index) => LETTERS[index % LETTERS.length] ?? '');
-  return { kind: 'names', length, words: letters };
+  while (
+    length < 2 * MOST_ADDRESS_LINKS &&
+    isLink(plain(words[at + length])) &&
+    words[at + length + 1] !== undefined
+  )
+    length += 2;
+  return length;
+}
+
+/** Letters that spell a name, apart or as “S-C-H”. */
+function lettersAt(words: readonly string[], at: number): Found | null {
+  let [length, letters] = [0, 0];
+  for (; /^\p{L}(?:[-.]\p{L})*$/u.test(plain(words[at + length])); length += 1)
+    letters += words[at + length]?.match(/\p{L}/gu)?.length ?? 0;
+  if (letters < FEWEST_LETTERS) return null;
+  let next = 0;
+  const replaced = words
+    .slice(at, at + length)
+    .map((word) => word.replace(/\p{L}/gu, () => LETTERS[next++ % LETTERS.length] ?? ''));
+  return { kind: 'names', length, words: replaced };
 }
 
 /** A run of digits, in figures or words: of the same length, so that it takes as long to say. */
 function numberAt(words: readonly string[], at: number): Found | null {
   let [length, digits] = [0, 0];
-  for (; at + length < words.length; length += 1) {
-    const word = plain(words[at + length]);
-    if (NUMBER_WORDS.has(word)) digits += 1;
-    else if (/^[\d().+-]+$/.test(word) && /\d/.test(word)) digits += word.replace(/\D/g, '').length;
-    else break;
+  for (let next = at; next < words.length; next += 1) {
+    const count = digitsIn(words[next]);
+    if (count > 0) [length, digits] = [next - at + 1, digits + count];
+    else if (length === 0 || digitsIn(words[next + 1]) === 0 || !NUMBER_LINKS.has(plain(words[next]))) break;
   }
   if (digits < FEWEST_DIGITS) return null;
   let next = 0;
-  const replaced = words
-    .slice(at, at + length)
-    .map((word) =>
-      /\d/.test(word)
-        ? word.replace(/\d/g, () => String(++next % 10))
-        : word.replace(/[\p{L}]+/u, () => DIGIT_WORDS[++next % 10] ?? ''),
-    );
+  const replaced = words.slice(at, at + length).map((word) => {
+    if (digitsIn(word) === 0) return word;
+    return digitsOf(word) > 0
+      ? word.replace(/\p{Nd}/gu, () => String(++next % 10))
+      : word.replace(/\p{L}+/gu, () => DIGIT_WORDS[++next % 10] ?? '');
+  });
   return { kind: 'numbers', length, words: replaced };
+}
+
+/** Figures, or words of a number such as “twenty-five”; a time of day such as 10:30 has none. */
+function digitsIn(word: string | undefined): number {
+  const text = plain(word);
+  if (text.includes(':')) return 0;
+  const figures = digitsOf(text);
+  if (figures > 0) return figures;
+  const parts = text.split('-');
+  return parts.every((part) => NUMBER_WORDS.has(part)) ? parts.length : 0;
 }
 
 /** A cue and the name after it. */
 function nameAt(words: readonly string[], at: number): Found | null {
-  for (const cue of NAME_CUES) {
-    if (!cue.every((word, index) => plain(words[at + index]).replace('’', "'") === word)) continue;
-    let names = 0;
-    while (names < MOST_NAME_WORDS && isNameWord(words[at + cue.length + names])) {
-      names += 1;
-      if (/[.,!?;]$/.test(words[at + cue.length + names - 1] ?? '')) break;
-    }
-    if (names === 0) continue;
-    const kept = words.slice(at, at + cue.length);
-    return {
-      kind: 'names',
-      length: cue.length + names,
-      words: [...kept, ...NAME.split(' ').slice(0, names)],
-    };
+  const follows = (cue: readonly string[]) => cue.every((word, index) => plain(words[at + index]) === word);
+  const weak = WEAK_NAME_CUES.find((cue) => follows(cue) && isCapital(words[at + cue.length]));
+  const cue = NAME_CUES.find(follows) ?? weak;
+  const names = cue ? nameLength(words, at + cue.length) : 0;
+  if (!cue || names === 0) return null;
+  return {
+    kind: 'names',
+    length: cue.length + names,
+    words: [
+      ...words.slice(at, at + cue.length),
+      ...Array.from({ length: names }, (_, index) => NAME[index % NAME.length] ?? ''),
+    ],
+  };
+}
+
+function nameLength(words: readonly string[], at: number): number {
+  let names = 0;
+  while (names < MOST_NAME_WORDS) {
+    const word = words[at + names];
+    if (!isNameWord(word) || (names >= MOST_PLAIN_NAME_WORDS && !isCapital(word))) break;
+    names += 1;
+    if (/[.,!?;]$/.test(word ?? '')) break;
   }
-  return null;
+  return names;
+}
+
+function isCapital(word: string | undefined): boolean {
+  return /^[^\p{L}\p{N}]{0,3}\p{Lu}/u.test(word ?? '');
 }
 
 function isNameWord(word: string | undefined): boolean {
   const text = plain(word);
-  return /^[\p{L}'’-]{2,}$/u.test(text) && !NO_NAME.has(text) && !NUMBER_WORDS.has(text);
+  return /^[\p{L}\p{M}'-]{2,}$/u.test(text) && !NO_NAME.has(text) && !NUMBER_WORDS.has(text);
 }

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type HeardCall, readHeardCall } from '#control-plane/calls/recordings/heard-call.ts';
 import { makeVoiceTest } from '#control-plane/calls/recordings/make-voice-test.ts';
-import { replaceKeys, replacePrivate } from '#control-plane/calls/recordings/replace-private.ts';
 import { VOICE_FAULTS, type VoiceFault, voiceTest } from '#protocol/voice-test.ts';
 import { simulateCall } from '../../../simulation/simulate-call.ts';
 
@@ -169,42 +168,80 @@ describe('a test made from a call', () => {
     expect(made(heard(...played(0, 1_000))).problem).toMatch(/neither spoke/);
   });
 
-  it('is a valid test for every simulated call that has a fault', async () => {
-    for (let seed = 1; seed <= 30; seed++) {
-      const call = readHeardCall(Buffer.concat([...(await simulateCall(seed)).flightLog]).toString());
-      for (const fault of VOICE_FAULTS) {
-        const { test } = made(call ?? { caller: [], agent: [] }, fault, 'book');
-        if (test) expect(() => voiceTest.parse(test)).not.toThrow();
-      }
-    }
-  });
-});
-
-describe('private data', () => {
-  it.each([
-    ['My number is five five five, one two three four.', 'My number is one two three, four five six seven.'],
-    ['call +1 415 555-0123 please', 'call +1 234 567-8901 please'],
-    ['a table for two at seven', 'a table for two at seven'],
-    ['my name is Anna Schmidt and I', 'my name is Alex Miller and I'],
-    ['this is about my order', 'this is about my order'],
-    ['this is wrong', 'this is wrong'],
-    ['it is anna at example dot co dot uk', 'it is alex at example dot com'],
-    ['write to Anna.S@example.org', 'write to alex@example.com'],
-    ['S C H M I D T', 'A L E X A L E'],
-  ])('“%s” becomes “%s”', (text, replaced) => {
-    expect(replacePrivate(text).text).toBe(replaced);
-  });
-
-  it('is counted by kind', () => {
-    expect(replacePrivate('My name is Anna, my number is 5550123').replaced).toEqual({
-      numbers: 1,
-      email_addresses: 0,
-      names: 1,
+  it('has the fault in one of its steps: a later one of a long call is none', () => {
+    const answered = Array.from({ length: 100 }, (_, index) => [
+      ...said(index * 10_000, index * 10_000 + 1_000, 'and then'),
+      ...played(index * 10_000 + 1_500, index * 10_000 + 3_000),
+    ]).flat();
+    const at = 1_000_000;
+    const late = [...said(at, at + 1_000, 'when are you open'), ...said(at + 8_000, at + 9_000, 'hello')];
+    const { test, problem } = made(heard(...answered, ...late, ...played(at + 9_500, at + 10_000)));
+    expect([test, problem]).toEqual([null, expect.stringMatching(/name a fault/)]);
+    expect(made(heard(...late, ...played(at + 9_500, at + 10_000))).test?.expect).toMatchObject({
+      unanswered: 0,
     });
   });
 
-  it('is replaced in long entries of keys, and not in choices of a menu', () => {
-    expect(replaceKeys('98765#')).toEqual({ digits: '12345#', isReplaced: true });
-    expect(replaceKeys('2')).toEqual({ digits: '2', isReplaced: false });
+  it('is a valid test of a call with a silence of two hours', () => {
+    const later = 7_200_000;
+    const call = heard(
+      ...said(0, 1_000, 'hello'),
+      ...said(later, later + 1_000, 'hello'),
+      ...played(later + 1_500, later + 2_000),
+      { type: 'digit.pressed', digit: '1', atMs: 3 * later },
+    );
+    expect(voiceTest.parse(made(call).test)).toMatchObject({ expect: { silence_ms: 600_000 } });
+  });
+
+  it.each([
+    [
+      ['five five five', 'one two three', 'four five six'],
+      ['one two three', 'four five six', 'seven eight nine'],
+    ],
+    [
+      ['my name is', 'Anna Schmidt'],
+      ['my name is', 'Alex Miller'],
+    ],
+    [
+      ['two', 'at seven'],
+      ['two', 'at seven'],
+    ],
+  ])('%j, said with pauses between, become %j', (spoken, replaced) => {
+    const inputs = spoken.flatMap((text, index) => said(index * 4_000, index * 4_000 + 1_000, text));
+    const { test } = made(heard(...inputs), 'tool_not_called', 'book');
+    const lines = test?.steps.flatMap((step) =>
+      step.do === 'say' ? [step.text] : step.do === 'listen' && step.impatient ? [step.impatient.text] : [],
+    );
+    expect(lines).toEqual(replaced);
+  });
+
+  it('has other keys than the card number that was pressed in groups', () => {
+    const keys = [...'987654'].map((digit, index) => ({
+      ...{ type: 'digit.pressed', digit },
+      atMs: index * 200 + (index < 3 ? 0 : 5_000),
+    }));
+    const { test } = made(heard(...keys), 'tool_not_called', 'book');
+    expect(test?.steps).toMatchObject([
+      { digits: '123' },
+      { do: 'pause' },
+      { digits: '456' },
+      { do: 'listen' },
+    ]);
+    expect(test?.made_from?.replaced.numbers).toBe(1);
+  });
+
+  it('is a valid test for every simulated call that has a fault', async () => {
+    let tests = 0;
+    for (let seed = 1; seed <= 30; seed++) {
+      const call = readHeardCall(Buffer.concat([...(await simulateCall(seed)).flightLog]).toString());
+      if (!call) throw new Error('not read');
+      for (const fault of VOICE_FAULTS) {
+        const { test } = made(call, fault, 'book');
+        if (!test) continue;
+        tests += 1;
+        expect(() => voiceTest.parse(test)).not.toThrow();
+      }
+    }
+    expect(tests).toBeGreaterThan(20);
   });
 });
