@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander';
 import { VOICE_FAULTS, type VoiceTestFile } from '#protocol/voice-test.ts';
 import { writeNamed } from './arguments.ts';
 import type { CommandContext } from './command-context.ts';
-import { show } from './output.ts';
+import { printable, show } from './output.ts';
 
 /** Adds the command. */
 export function addMakeTestCommand(program: Command, common: CommandContext): void {
@@ -39,7 +39,7 @@ async function makeTest(
     const replaced = Object.entries(test.made_from?.replaced ?? {})
       .filter(([, count]) => count > 0)
       .map(([kind, count]) => `${kind.replaceAll('_', ' ')} ${count}`);
-    console.log(`Wrote ${output}: “${test.name}”`);
+    console.log(`Wrote ${output}: “${printable(test.name)}”`);
     console.log(
       replaced.length === 0
         ? 'No private data was recognised: read the lines before you share the file.'

@@ -72,6 +72,8 @@ export async function placeVoiceCall(
     const record = await dial(stage, permit, scene, options.signal);
     lateness.disable();
     const { outcome } = record;
+    // The caller hung up in the middle of the test.
+    if (options.signal?.aborted) throw new Error('cancelled');
     if (outcome.type === 'answered') {
       if (outcome.endedBy === 'lost') throw new Error('the agent’s audio stopped: no packets for 10 s');
       const session = await endedSession(stage, permit.session_id, options.isJudged);

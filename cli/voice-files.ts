@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { type VoiceTest, voiceTest } from '#protocol/voice-test.ts';
 import { CommandError } from './api.ts';
 import { readGiven } from './arguments.ts';
+import { printable } from './output.ts';
 
 const MOST_FILE_BYTES = 1_048_576;
 const MOST_FILES = 500;
@@ -43,10 +44,14 @@ function readVoiceTest(file: string): VoiceTest {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw new CommandError(`${file} is not JSON: ${(error as Error).message}`);
+    throw new CommandError(printable(`${file} is not JSON: ${(error as Error).message}`));
   }
   const parsed = voiceTest.safeParse(value);
   if (!parsed.success)
-    throw new CommandError(`${file} is no test by voice:\n${z.prettifyError(parsed.error)}`);
+    throw new CommandError(
+      [`${file} is no test by voice:`, ...z.prettifyError(parsed.error).split('\n')]
+        .map(printable)
+        .join('\n'),
+    );
   return parsed.data;
 }

@@ -1,7 +1,7 @@
 /** Prints the results of tests by voice, and writes them as JUnit XML. */
 import type { Estimate } from '#base/intervals.ts';
 import { type JunitCase, junitXml } from './junit.ts';
-import { printTable } from './output.ts';
+import { printable, printTable } from './output.ts';
 import type { VoiceResult } from './voice-run.ts';
 import type { VoiceRun } from './voice-summary.ts';
 
@@ -17,13 +17,13 @@ export function printVoiceResults(results: readonly VoiceResult[]): void {
       share(figures.cut_off_rate),
       share(figures.missed_interruption_rate),
       share(figures.unanswered_rate),
-      `${Math.round(figures.talk_over_ms.value)} ms`,
+      runs.some(({ turns }) => turns) ? `${Math.round(figures.talk_over_ms.value)} ms` : null,
       judgeOf(runs),
     ]),
   );
   for (const { name, runs } of results)
     for (const run of runs)
-      for (const reason of reasonsOf(run)) console.log(`✗ ${name}, run ${run.run}: ${reason}`);
+      for (const reason of reasonsOf(run)) console.log(printable(`✗ ${name}, run ${run.run}: ${reason}`));
 }
 
 /** The results as JUnit XML. */

@@ -65,7 +65,11 @@ export async function runVoiceTests(
   let done = 0;
   const lane = async () => {
     for (let next = waiting.shift(); next; next = waiting.shift()) {
-      const run = await runOnce(stage, next.item, next.run, options.signal);
+      const run = await runOnce(stage, next.item, next.run, options.signal).catch((error: unknown) => {
+        // The other lanes would place all the calls that are left.
+        waiting.length = 0;
+        throw error;
+      });
       runs.get(next.item)?.push(run);
       options.onRun(++done, all);
     }

@@ -49,12 +49,13 @@ export async function testByVoice(
     onRun: (done, all) => showProgress(`${done} of ${all} calls`),
   });
   showProgress('');
-  if (options.junit !== undefined) writeNamed(options.junit, voiceJunit(results));
   const passed = results.every((result) => result.passed);
   const { config_hash } = permit;
   show({ agent_id: agentId, version, config_hash, passed, tests: results }, common, () =>
     printVoiceResults(results),
   );
+  // After they are shown: a file that cannot be written loses no result.
+  if (options.junit !== undefined) writeNamed(options.junit, voiceJunit(results));
   if (!passed) process.exitCode = EXIT.failed;
 }
 

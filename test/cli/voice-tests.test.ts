@@ -1,14 +1,17 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { speakWithFlite } from '#caller/scene.ts';
 import { CommandError, EXIT } from '#cli/api.ts';
 import { junitXml } from '#cli/junit.ts';
 import { judgeVoiceCall, type VoiceCall } from '#cli/voice-checks.ts';
 import { readVoiceTests } from '#cli/voice-files.ts';
+import { printVoiceResults } from '#cli/voice-report.ts';
+import { runVoiceTests } from '#cli/voice-run.ts';
 import { summarise, type VoiceRun } from '#cli/voice-summary.ts';
 import type { Timeline } from '#protocol/audible-timeline.ts';
-import type { VoiceExpectations } from '#protocol/voice-test.ts';
+import { type VoiceExpectations, voiceTest } from '#protocol/voice-test.ts';
 
 const STEPS = [{ do: 'say', text: 'Hello.' }];
 const line = (means: Timeline['lines'][number]['means'], text: string, firstMs: number, lastMs: number) => ({
@@ -71,6 +74,11 @@ describe('the files of voice tests', () => {
     expect(read).toThrow(message);
     expect(read).toThrow(path);
     expect(read).toThrow(expect.objectContaining({ exitCode: EXIT.refused }));
+  });
+
+  it('are named without what could move the cursor of a terminal', () => {
+    for (const content of ['\u001b[2J', test({ 'a\u001b]52;c;cm0=\u0007': 1 })])
+      expect(() => readVoiceTests([file('hostile.json', content)])).toThrow(/^[^\p{Cc}]*(\n[^\p{Cc}]*)*$/u);
   });
 
   it('must exist, and a folder must contain one', () => {
@@ -158,6 +166,43 @@ describe('repeated runs', () => {
   it('without a call have no times', () => {
     const { reply_ms } = summarise([{ ...run(1, false), turns: null, error: 'refused' }]);
     expect(reply_ms).toMatchObject({ p50: null, p95: null, low: null });
+  });
+});
+
+describe('the runs of voice tests', () => {
+  const test = voiceTest.parse({
+    ...{ parley_voice_test: 1, name: 'a', expect: {}, repeat: 20 },
+    steps: [{ do: 'pause', ms: 1 }],
+  });
+  const play = (post: () => Promise<unknown>, signal: AbortSignal) =>
+    runVoiceTests(
+      {
+        api: { post, get: post, url: 'http://127.0.0.1' },
+        ...{ agentId: 'a', version: 'draft', from: '127.0.0.1', sip: { host: '127.0.0.1', port: 9 } },
+      },
+      [{ file: 'a.json', test, speaker: speakWithFlite }],
+      { repeat: null, parallel: 2, signal, onRun: () => undefined },
+    );
+
+  it('end with the first refusal that no other run could avoid', async () => {
+    let asked = 0;
+    const post = async () => {
+      asked += 1;
+      throw asked === 1 ? new CommandError('the key is not valid') : new Error('not placed');
+    };
+    await expect(play(post, new AbortController().signal)).rejects.toThrow('the key is not valid');
+    await new Promise((done) => setImmediate(done));
+    expect(asked).toBe(2);
+  });
+
+  it('that are errors have no figures, and their words cannot move the cursor of a terminal', async () => {
+    const [result] = await play(() => Promise.reject(new Error('\u001b[2J')), new AbortController().signal);
+    const lines: string[] = [];
+    const log = vi.spyOn(console, 'log').mockImplementation((line: string) => void lines.push(line));
+    if (result) printVoiceResults([result]);
+    log.mockRestore();
+    expect(lines).toContain('✗ a, run 20:  [2J');
+    expect(lines[1]).toMatch(/0 of 20 \(.*\) +– +– +– +– +– +–$/);
   });
 });
 

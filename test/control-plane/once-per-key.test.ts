@@ -373,6 +373,7 @@ describe('an Idempotency-Key', () => {
     '/v1/keys',
     '/v1/agent/sessions',
     '/v1/agent/agents/:agent/preview-sessions',
+    '/v1/agent/agents/:agent/test-calls',
     '/v1/agent/sessions/none/participants',
   ])('is refused by %s, whose answer has a secret', async (url) => {
     const before = await api.context.models.keys.countDocuments({ user_id: user.userId });

@@ -28,7 +28,7 @@ export function registerVoiceTestCallRoutes(app: ApiServer, context: Context): v
   app.post(
     '/v1/agent/agents/:agent_id/test-calls',
     {
-      config: { access: 'beta', bodyOptional: true, isAudited: false },
+      config: { access: 'beta', bodyOptional: true, isAudited: false, refusesKey: true },
       schema: {
         tags: ['sessions'],
         params: z.object({ agent_id: z.string() }),

@@ -83,7 +83,7 @@ export function replacePrivate(texts: readonly string[]): Replacement {
   for (let at = 0; at < words.length; ) {
     const found = addressAt(words, at) ?? lettersAt(words, at) ?? numberAt(words, at) ?? nameAt(words, at);
     const length = found?.length ?? 1;
-    for (const [index, word] of (found?.words ?? [words[at] ?? '']).entries())
+    for (const [index, word] of (found?.words ?? [words[at]?.said ?? '']).entries())
       out[owners[at + Math.min(index, length - 1)] ?? 0]?.push(word);
     if (found) counts[found.kind] += 1;
     at += length;
@@ -95,13 +95,19 @@ export function replacePrivate(texts: readonly string[]): Replacement {
   };
 }
 
+/** A word as it was said, and in lower case without punctuation at its ends. */
+interface Word {
+  readonly said: string;
+  readonly plain: string;
+}
+
 /** All words, and the text of each. */
-function wordsOf(texts: readonly string[]): { readonly words: string[]; readonly owners: number[] } {
-  const [words, owners]: [string[], number[]] = [[], []];
+function wordsOf(texts: readonly string[]): { readonly words: Word[]; readonly owners: number[] } {
+  const [words, owners]: [Word[], number[]] = [[], []];
   for (const [owner, text] of texts.entries())
-    for (const word of text.split(/\s+/)) {
-      if (word === '') continue;
-      words.push(word);
+    for (const said of text.split(/\s+/)) {
+      if (said === '') continue;
+      words.push({ said, plain: plain(said) });
       owners.push(owner);
     }
   return { words, owners };
@@ -136,43 +142,42 @@ interface Found {
   readonly words: readonly string[];
 }
 
-/** Lower case, without punctuation at its ends. */
-function plain(word: string | undefined): string {
-  const signs = [...(word ?? '').toLowerCase().replaceAll('’', "'")];
+function plain(word: string): string {
+  const signs = [...word.toLowerCase().replaceAll('’', "'")];
   const isPart = (sign: string) => /[\p{L}\p{N}\p{M}]/u.test(sign);
   const first = signs.findIndex(isPart);
   return first < 0 ? '' : signs.slice(first, signs.findLastIndex(isPart) + 1).join('');
 }
 
 /** Written with an `@`, or spoken as “anna at example dot com”. */
-function addressAt(words: readonly string[], at: number): Found | null {
-  const isAt = (index: number) => words[index] === '@' || plain(words[index]) === 'at';
+function addressAt(words: readonly Word[], at: number): Found | null {
+  const isAt = (index: number) => words[index]?.said === '@' || words[index]?.plain === 'at';
   let end = at + 1 + linkedLength(words, at + 1, (word) => ADDRESS_LINKS.has(word));
   if (isAt(end) && words[end + 1] !== undefined) {
     end += 1;
     const length = domainLength(words, end);
     if (length > 0) return { kind: 'email_addresses', length: end + length - at, words: SPOKEN_ADDRESS };
   }
-  if (!words[at]?.includes('@')) return null;
+  if (!words[at]?.said.includes('@')) return null;
   return { kind: 'email_addresses', length: 1, words: [WRITTEN_ADDRESS] };
 }
 
 /** 0 if no domain begins there. */
-function domainLength(words: readonly string[], at: number): number {
-  if (DOMAIN.test(plain(words[at]))) return 1;
+function domainLength(words: readonly Word[], at: number): number {
+  if (DOMAIN.test(words[at]?.plain ?? '')) return 1;
   let length = 1 + linkedLength(words, at + 1, (word) => word !== 'dot' && ADDRESS_LINKS.has(word));
-  if (plain(words[at + length]) !== 'dot') return 0;
+  if (words[at + length]?.plain !== 'dot') return 0;
   const before = length;
-  while (plain(words[at + length]) === 'dot' && words[at + length + 1] !== undefined) length += 2;
+  while (words[at + length]?.plain === 'dot' && words[at + length + 1] !== undefined) length += 2;
   return length === before ? 0 : length;
 }
 
 /** Words of links, each with the word after it. */
-function linkedLength(words: readonly string[], at: number, isLink: (word: string) => boolean): number {
+function linkedLength(words: readonly Word[], at: number, isLink: (word: string) => boolean): number {
   let length = 0;
   while (
     length < 2 * MOST_ADDRESS_LINKS &&
-    isLink(plain(words[at + length])) &&
+    isLink(words[at + length]?.plain ?? '') &&
     words[at + length + 1] !== undefined
   )
     length += 2;
@@ -180,40 +185,41 @@ function linkedLength(words: readonly string[], at: number, isLink: (word: strin
 }
 
 /** Letters that spell a name, apart or as “S-C-H”. */
-function lettersAt(words: readonly string[], at: number): Found | null {
+function lettersAt(words: readonly Word[], at: number): Found | null {
   let [length, letters] = [0, 0];
-  for (; /^\p{L}(?:[-.]\p{L})*$/u.test(plain(words[at + length])); length += 1)
-    letters += words[at + length]?.match(/\p{L}/gu)?.length ?? 0;
+  for (; /^\p{L}(?:[-.]\p{L})*$/u.test(words[at + length]?.plain ?? ''); length += 1)
+    letters += words[at + length]?.said.match(/\p{L}/gu)?.length ?? 0;
   if (letters < FEWEST_LETTERS) return null;
   let next = 0;
   const replaced = words
     .slice(at, at + length)
-    .map((word) => word.replace(/\p{L}/gu, () => LETTERS[next++ % LETTERS.length] ?? ''));
+    .map(({ said }) => said.replace(/\p{L}/gu, () => LETTERS[next++ % LETTERS.length] ?? ''));
   return { kind: 'names', length, words: replaced };
 }
 
 /** A run of digits, in figures or words: of the same length, so that it takes as long to say. */
-function numberAt(words: readonly string[], at: number): Found | null {
+function numberAt(words: readonly Word[], at: number): Found | null {
   let [length, digits] = [0, 0];
   for (let next = at; next < words.length; next += 1) {
     const count = digitsIn(words[next]);
     if (count > 0) [length, digits] = [next - at + 1, digits + count];
-    else if (length === 0 || digitsIn(words[next + 1]) === 0 || !NUMBER_LINKS.has(plain(words[next]))) break;
+    else if (length === 0 || digitsIn(words[next + 1]) === 0 || !NUMBER_LINKS.has(words[next]?.plain ?? ''))
+      break;
   }
   if (digits < FEWEST_DIGITS) return null;
   let next = 0;
   const replaced = words.slice(at, at + length).map((word) => {
-    if (digitsIn(word) === 0) return word;
-    return digitsOf(word) > 0
-      ? word.replace(/\p{Nd}/gu, () => String(++next % 10))
-      : word.replace(/\p{L}+/gu, () => DIGIT_WORDS[++next % 10] ?? '');
+    if (digitsIn(word) === 0) return word.said;
+    return digitsOf(word.said) > 0
+      ? word.said.replace(/\p{Nd}/gu, () => String(++next % 10))
+      : word.said.replace(/\p{L}+/gu, () => DIGIT_WORDS[++next % 10] ?? '');
   });
   return { kind: 'numbers', length, words: replaced };
 }
 
 /** Figures, or words of a number such as “twenty-five”; a time of day such as 10:30 has none. */
-function digitsIn(word: string | undefined): number {
-  const text = plain(word);
+function digitsIn(word: Word | undefined): number {
+  const text = word?.plain ?? '';
   if (text.includes(':')) return 0;
   const figures = digitsOf(text);
   if (figures > 0) return figures;
@@ -222,8 +228,8 @@ function digitsIn(word: string | undefined): number {
 }
 
 /** A cue and the name after it. */
-function nameAt(words: readonly string[], at: number): Found | null {
-  const follows = (cue: readonly string[]) => cue.every((word, index) => plain(words[at + index]) === word);
+function nameAt(words: readonly Word[], at: number): Found | null {
+  const follows = (cue: readonly string[]) => cue.every((word, index) => words[at + index]?.plain === word);
   const weak = WEAK_NAME_CUES.find((cue) => follows(cue) && isCapital(words[at + cue.length]));
   const cue = NAME_CUES.find(follows) ?? weak;
   const names = cue ? nameLength(words, at + cue.length) : 0;
@@ -232,28 +238,28 @@ function nameAt(words: readonly string[], at: number): Found | null {
     kind: 'names',
     length: cue.length + names,
     words: [
-      ...words.slice(at, at + cue.length),
+      ...words.slice(at, at + cue.length).map(({ said }) => said),
       ...Array.from({ length: names }, (_, index) => NAME[index % NAME.length] ?? ''),
     ],
   };
 }
 
-function nameLength(words: readonly string[], at: number): number {
+function nameLength(words: readonly Word[], at: number): number {
   let names = 0;
   while (names < MOST_NAME_WORDS) {
     const word = words[at + names];
     if (!isNameWord(word) || (names >= MOST_PLAIN_NAME_WORDS && !isCapital(word))) break;
     names += 1;
-    if (/[.,!?;]$/.test(word ?? '')) break;
+    if (/[.,!?;]$/.test(word?.said ?? '')) break;
   }
   return names;
 }
 
-function isCapital(word: string | undefined): boolean {
-  return /^[^\p{L}\p{N}]{0,3}\p{Lu}/u.test(word ?? '');
+function isCapital(word: Word | undefined): boolean {
+  return /^[^\p{L}\p{N}]{0,3}\p{Lu}/u.test(word?.said ?? '');
 }
 
-function isNameWord(word: string | undefined): boolean {
-  const text = plain(word);
+function isNameWord(word: Word | undefined): boolean {
+  const text = word?.plain ?? '';
   return /^[\p{L}\p{M}'-]{2,}$/u.test(text) && !NO_NAME.has(text) && !NUMBER_WORDS.has(text);
 }

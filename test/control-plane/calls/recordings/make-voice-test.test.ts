@@ -227,7 +227,7 @@ describe('a test made from a call', () => {
       { digits: '456' },
       { do: 'listen' },
     ]);
-    expect(test?.made_from?.replaced.numbers).toBe(1);
+    expect(test?.made_from?.replaced).toMatchObject({ numbers: 1 });
   });
 
   it('is a valid test for every simulated call that has a fault', async () => {

@@ -29,6 +29,15 @@ describe('a voice test over the API', () => {
     expect((await make(running)).body).toMatchObject({ status: 404, reason: 'call_not_recorded' });
   });
 
+  it('is not made of a call whose data is erased', async () => {
+    const erased = await calls.make();
+    await calls.api.context.models.sessions.updateOne({ _id: erased }, { $set: { wrapped_key: null } });
+    expect((await make(erased, '?tool=book_table')).body).toMatchObject({
+      status: 404,
+      reason: 'call_not_recorded',
+    });
+  });
+
   it('needs a fault that exists, and for a tool its name', async () => {
     expect((await make(id, '?fault=boredom')).status).toBe(422);
     expect((await make(id, '?fault=tool_not_called')).body).toMatchObject({
