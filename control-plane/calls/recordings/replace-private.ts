@@ -52,10 +52,10 @@ const MOST_PLAIN_NAME_WORDS = 2;
 /** Words after a cue that begin no name, such as in “this is about my order”. */
 const NO_NAME = new Set(
   (
-    'annoying bad correct fine important new nice no ridiculous right strange terrible true wrong yes ' +
-    'a about all an and at because but by for from going good great he her here his how i in is it just me my not of ok okay on or ' +
-    'our please really regarding she so spelled that the their there they to too urgent very we what when where which who why with ' +
-    'your'
+    'a about all an and annoying at bad because but by correct fine for from going good great he her ' +
+    'here his how i important in is it just me my new nice no not of ok okay on or our please really ' +
+    'regarding ridiculous right she so spelled strange terrible that the their there they to too true ' +
+    'urgent very we what when where which who why with wrong yes your'
   ).split(' '),
 );
 
