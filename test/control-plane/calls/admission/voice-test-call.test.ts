@@ -18,11 +18,14 @@ const permit = (agentId: string, body?: Record<string, unknown>, key = user.key)
   api.request('POST', `/v1/agent/agents/${agentId}/test-calls`, { key, ...(body ? { body } : {}) });
 
 /** Rings from an address that no number trusts. */
-async function ring({ name, value }: { name: string; value: string }): Promise<string | number> {
+async function ring(
+  { name, value }: { name: string; value: string },
+  dialled = 'test',
+): Promise<string | number> {
   const { answer, planned } = await admitCall(api.context, {
     call_id: `call-${Math.random()}@host`,
     from_user: '+15551230000',
-    to_user: 'test',
+    to_user: dialled,
     source_address: '198.51.100.7',
     source_port: 5062,
     transport: 'udp',
@@ -100,6 +103,29 @@ describe('the call of a voice test', () => {
     await api.clock.advance(2 * 60_000 + 1);
     expect(await ring(late)).toBe(404);
     expect(await ring({ ...header, value: 'made up' })).toBe(404);
+  });
+
+  it('is one of many that ring at once with the same header, which no session keeps', async () => {
+    const { header, session_id } = (await permit(await api.publishAgent(user))).body;
+    const answers = await Promise.all(Array.from({ length: 5 }, () => ring(header)));
+    expect(answers.toSorted()).toEqual([404, 404, 404, 404, 'tag-1']);
+    const session = await api.context.models.sessions.findOne({ _id: session_id }).lean();
+    expect(JSON.stringify(session)).not.toContain(header.value);
+    const path = `/v1/agent/agents/${session?.agent_id}/preview-sessions/${session_id}`;
+    expect((await api.request('GET', path, { key: user.key })).body.sip_headers).toEqual({});
+  });
+
+  it('is of the agent that the header was made for, whichever number it dials', async () => {
+    const { header, session_id } = (await permit(await api.publishAgent(user))).body;
+    const other = await api.createUser();
+    const number = '+15550107007';
+    await api.request('POST', '/v1/agent/phone-numbers', {
+      key: other.key,
+      body: { provider: 'managed', phone_number: number, agent_id: await api.publishAgent(other) },
+    });
+    await ring(header, number);
+    expect(api.dispatch.plans.at(-1)?.plan).toMatchObject({ session_id, is_preview: true });
+    expect(await ring({ ...header, value: '' }, number)).toBe(403);
   });
 
   it('is refused by an archived agent', async () => {
