@@ -105,6 +105,14 @@ export const LIMITS = {
   rehearsalDays: 90,
   rehearsalsKept: 10,
   rehearsalNotJudged: 200,
+  /** our choice: each turn asks models twice; its answers have some kilobytes */
+  judgedTurns: 500,
+  /** our choice: calls that are read to draw turns; more calls, not more turns of one, tell more */
+  judgedCallsRead: 200,
+  /** our choice: an estimate reads as many calls */
+  estimatesPerMinute: 12,
+  /** our choice: dollars */
+  judgedMostCost: 1_000,
   /** our choice: a call in a file, which a worker does not see, but the process reads and encodes */
   callFilesAtOnce: 2,
   callFilesPerMinute: 20,

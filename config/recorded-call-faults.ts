@@ -36,4 +36,18 @@ export const RECORDED_CALL_FAULTS = {
     status: 503,
     message: 'The page of call files is not built: run `npm run prepare` and start Parley again',
   },
+  custom_model_not_judged: {
+    status: 409,
+    message:
+      'A judged rehearsal is not available with a custom language model, whose prices are not known: ' +
+      'leave `judge` out, or choose a model of GET …/models for the draft',
+    reason: 'custom_model_not_judged',
+  },
+  demo_model_not_judged: {
+    status: 409,
+    message:
+      'local/demo answers by rules and cannot judge: choose a language model of GET …/models for the draft ' +
+      'and for the judge',
+    reason: 'demo_model_not_judged',
+  },
 } as const;

@@ -4,7 +4,9 @@
  */
 import { z } from 'zod';
 import { agentConfig } from '#config/agent-config.ts';
+import { judgedResult } from './judged-rehearsal.ts';
 import { replaySettings } from './replay.ts';
+import { shareEstimate as estimate } from './share-estimate.ts';
 
 const { conversation, tools } = agentConfig.shape;
 const { keypad_input, max_duration_seconds } = conversation.unwrap().shape;
@@ -112,9 +114,6 @@ export type RunOutcome = Extract<RehearsedOutcome, { outcome: 'run' }>;
 /** A worker's answer. */
 export const rehearsedOutcomes = z.object({ calls: z.array(rehearsedOutcome) });
 
-/** An estimate; `low` and `high` bound it with 95 % confidence, and are null with too few calls. */
-const estimate = z.object({ value: z.number(), low: z.number().nullable(), high: z.number().nullable() });
-
 const actionChange = z.object({
   was: z.number().int(),
   would_be: z.number().int(),
@@ -206,6 +205,8 @@ export const rehearsalRecord = z.object({
   not_judged: z.array(z.string()),
   timezone: z.string(),
   result: rehearsalResult,
+  /** Turns that were asked again; absent without a judge. */
+  judged: judgedResult.optional(),
   created_at: z.iso.datetime(),
   finished_at: z.iso.datetime().nullable(),
 });

@@ -1,5 +1,6 @@
 /** Requests to any worker about ended calls, which it runs again from their flight logs. */
 import { z } from 'zod';
+import { turnQuestion } from './judged-turns.ts';
 import { rehearsedCall } from './rehearsal.ts';
 import { replaySettings } from './replay.ts';
 
@@ -10,4 +11,6 @@ export const RUN_AGAIN_REQUESTS = [
   z.object({ type: z.literal('judge_pauses'), request_id: z.string(), logs: z.array(z.string()) }),
   /** Run ended calls again under a draft; answered with `rehearsedOutcomes`. */
   z.object({ type: z.literal('rehearse'), request_id: z.string(), calls: z.array(rehearsedCall) }),
+  /** Ask a model about one turn of an ended call; answered with a `QuestionOutcome`. */
+  z.object({ type: z.literal('judge_turn'), request_id: z.string(), question: turnQuestion }),
 ] as const;

@@ -218,8 +218,9 @@ export const workerMessage = z.discriminatedUnion('type', [
     takes_text: z.literal(true).optional(),
     /** It answers `judge_pauses`; workers of older versions do not. */
     judges_pauses: z.literal(true).optional(),
-    /** It answers `rehearse`; workers of older versions do not. */
+    /** It answers `rehearse`, and `judge_turn`; workers of older versions do not. */
     rehearses: z.literal(true).optional(),
+    judges_turns: z.literal(true).optional(),
   }),
   z.object({
     type: z.literal('spool.flushed'),

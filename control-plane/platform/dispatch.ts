@@ -7,6 +7,7 @@ import type { SuggestionOutcome, SuggestionRequest } from '#protocol/agent-sugge
 import type { AgentTestJob } from '#protocol/agent-test.ts';
 import type { AnalysisJob } from '#protocol/analysis-job.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
+import type { QuestionOutcome, TurnQuestion } from '#protocol/judged-turns.ts';
 import type { ParticipantChange, ParticipantConnection } from '#protocol/participants.ts';
 import type { RehearsedCall, RehearsedOutcome } from '#protocol/rehearsal.ts';
 import type { ReplayOutcome, ReplaySettings } from '#protocol/replay.ts';
@@ -30,6 +31,7 @@ export const ANSWER_MS: Readonly<Record<ControlRequest['type'], number>> = {
   replay: 30_000,
   judge_pauses: 30_000,
   rehearse: 30_000,
+  judge_turn: 65_000,
   suggest_agent: 65_000,
 };
 
@@ -160,6 +162,12 @@ export interface Dispatch {
    * `judgePauses` does.
    */
   rehearse(calls: readonly RehearsedCall[]): Promise<readonly RehearsedOutcome[]>;
+  /**
+   * Asks any worker to ask a model about one turn of an ended call. Throws `Fault('no_capacity')` when there
+   * is no worker, so that no model was asked, and `Fault('gateway_unreachable')` when the worker does not
+   * answer, so that one may have been.
+   */
+  judgeTurn(question: TurnQuestion): Promise<QuestionOutcome>;
   /**
    * Asks any worker for the suggestion of an agent. Throws `Fault('no_capacity')` when there is no worker,
    * and `Fault('gateway_unreachable')` when the worker does not answer.

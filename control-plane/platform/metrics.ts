@@ -145,6 +145,11 @@ function createCallMetrics(meters: Meters) {
 
 function createShareMetrics(meters: Meters) {
   return {
+    rehearsalsEnded: meters.counter({
+      name: 'parley_rehearsals_ended_total',
+      help: 'Rehearsals of agents that ended: completed, or failed with a reason.',
+      labels: { outcome: ['completed', 'failed'] },
+    }),
     sharesEnded: meters.counter({
       name: 'parley_shares_ended_total',
       help: 'Shares of calls that ended: stopped on harm or by hand, promoted, or replaced by a publication.',

@@ -39,12 +39,14 @@ export interface LanguageModelOptions {
   readonly logger: Logger;
   /** Absent: requests are not measured. */
   readonly vendors?: VendorMeters | undefined;
+  /** No other model may answer instead: neither a backup nor the default. */
+  readonly isAlone?: boolean;
 }
 
 /**
  * The model of one call. A vendor model that is no longer configured here is replaced by the deployment's
  * default, and logged; a local model that is not known fails. A late or failing vendor model is backed up by
- * another vendor's, if one has a key.
+ * another vendor's, if one has a key. Alone, it fails instead of being replaced.
  */
 export function createLanguageModel(options: LanguageModelOptions): LanguageModel {
   const { settings, plan, egress, clock, logger, vendors = NO_VENDOR_METERS } = options;
@@ -55,9 +57,12 @@ export function createLanguageModel(options: LanguageModelOptions): LanguageMode
     const found = localModelOf(options, id) ?? platformModel(settings, clock, id);
     return found && measured(found);
   };
-  const withFallback = (one: LanguageModel) => hedged(one, { settings, clock, vendors, modelOf });
+  const withFallback = (one: LanguageModel) =>
+    options.isAlone ? one : hedged(one, { settings, clock, vendors, modelOf });
   const chosen = model === '' ? null : modelOf(model);
   if (chosen) return withFallback(chosen);
+  if (options.isAlone && model !== '')
+    return failingModel(model, `The language model ${model} is not configured here`);
   const standard =
     platformModels(settings, { localRecognition: [] }).llm.find((offered) => offered.default)?.id ??
     DEMO_MODEL_ID;

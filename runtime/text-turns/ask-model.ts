@@ -114,7 +114,7 @@ async function askOnce(
 }
 
 /** Extracts the JSON object from an answer that may have text or a code fence around it. */
-function jsonIn(text: string): unknown {
+export function jsonIn(text: string): unknown {
   try {
     return JSON.parse(text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1));
   } catch {

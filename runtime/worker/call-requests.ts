@@ -1,13 +1,15 @@
 /**
  * Requests from the control plane to a worker: a browser's offer, a colleague who joins or leaves a call, the
- * replay of ended calls, the suggestion of an agent, and the stream of a call that was handed over.
+ * replay of ended calls, questions about their turns, the suggestion of an agent, and the stream of a call that was handed over.
  */
 import type { Clock } from '#base/clock.ts';
+import type { EgressGuard } from '#base/egress.ts';
 import type { Logger } from '#base/log.ts';
 import { agentConfig } from '#config/agent-config.ts';
 import { Fault } from '#config/errors.ts';
 import type { LegFactory } from '#media/leg/leg-factory.ts';
 import type { ControlMessage, ControlRequest, WorkerAnswer } from '#protocol/worker-link.ts';
+import { answerQuestion } from '../agent-tests/answer-question.ts';
 import { suggestAgent } from '../agent-tests/suggest-agent.ts';
 import type { ControlPlaneClient } from '../link/control-plane-client.ts';
 import {
@@ -28,7 +30,8 @@ type Request<Type extends CallRequest['type']> = Extract<ControlMessage, { type:
 /** Dependencies for answering requests. */
 export interface CallRequestsDeps {
   readonly clock: Clock;
-  readonly engines: Pick<PlanEngines, 'modelFor'>;
+  readonly egress: EgressGuard;
+  readonly engines: Pick<PlanEngines, 'modelFor' | 'modelAlone' | 'knowledgeFor' | 'serverTokens'>;
   readonly logger: Logger;
   readonly media: Pick<LegFactory, 'openWebrtcLeg' | 'openLivekitLeg'>;
   readonly jobs: JobTable;
@@ -77,6 +80,8 @@ export class CallRequests {
         return this.#judgePauses(request);
       case 'rehearse':
         return this.#rehearse(request);
+      case 'judge_turn':
+        return this.#judgeTurn(request);
       case 'suggest_agent':
         return this.#suggest(request);
       case 'release_stream':
@@ -153,6 +158,21 @@ export class CallRequests {
     } catch (error) {
       logger.error({ err: error }, 'agent could not be suggested');
       return failureOf(error, 'the agent could not be suggested');
+    }
+  }
+
+  async #judgeTurn({ question }: Request<'judge_turn'>): Promise<WorkerAnswer> {
+    const { clock, egress, engines, logger } = this.#deps;
+    try {
+      const outcome = await answerQuestion(question, {
+        modelFor: (plan) => engines.modelAlone(plan),
+        openKnowledge: (plan, budgetMs) => engines.knowledgeFor(plan, budgetMs),
+        ...{ egress, clock, logger, serverTokens: engines.serverTokens },
+      });
+      return { ok: true, value: outcome };
+    } catch (error) {
+      logger.error({ err: error }, 'turn could not be judged');
+      return failureOf(error, 'the turn could not be judged');
     }
   }
 

@@ -70,6 +70,11 @@ export class PlanEngines {
     return createLanguageModel({ ...this.#deps, plan });
   }
 
+  /** The same, without another model that would answer in its place. */
+  modelAlone(plan: Pick<CallPlan, 'config' | 'llm_api_key' | 'local_models'>): LanguageModel {
+    return createLanguageModel({ ...this.#deps, plan, isAlone: true });
+  }
+
   /** The searchable knowledge of work without a caller; a search takes at most `budgetMs`. */
   knowledgeFor(plan: Pick<CallPlan, 'config' | 'knowledge'>, budgetMs: number): CallKnowledge | null {
     return this.#deps.knowledge.open(plan, budgetMs);

@@ -71,7 +71,10 @@ export interface WorkerDeps {
   /** Runs work under a session's name; absent: work has no name. */
   readonly within?: ((sessionId: string) => Within) | undefined;
   readonly media: LegFactory;
-  readonly engines: Pick<PlanEngines, 'forCall' | 'modelFor' | 'knowledgeFor' | 'serverTokens'>;
+  readonly engines: Pick<
+    PlanEngines,
+    'forCall' | 'modelFor' | 'modelAlone' | 'knowledgeFor' | 'serverTokens'
+  >;
   /** Absent: interruptions are not counted. */
   readonly interruptions?: WorkerMetrics['interruptions'];
   readonly egress: EgressGuard;
@@ -268,6 +271,7 @@ export class Worker {
       case 'replay':
       case 'judge_pauses':
       case 'rehearse':
+      case 'judge_turn':
       case 'suggest_agent':
       case 'release_stream':
         void this.#requests.answer(message);

@@ -13,6 +13,7 @@ import type { SuggestionOutcome, SuggestionRequest } from '#protocol/agent-sugge
 import type { AgentTestJob } from '#protocol/agent-test.ts';
 import type { AnalysisJob } from '#protocol/analysis-job.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
+import type { QuestionOutcome, TurnQuestion } from '#protocol/judged-turns.ts';
 import type { ParticipantChange } from '#protocol/participants.ts';
 import type { RehearsedCall, RehearsedOutcome } from '#protocol/rehearsal.ts';
 import type { ReplayOutcome, ReplaySettings } from '#protocol/replay.ts';
@@ -61,6 +62,10 @@ export class FakeDispatch implements Dispatch {
   readonly judged: (readonly string[])[] = [];
   /** Groups of calls that were rehearsed. */
   readonly rehearsed: (readonly RehearsedCall[])[] = [];
+  /** Questions about turns of ended calls. */
+  readonly questions: TurnQuestion[] = [];
+  /** Answers them as a worker does; null: none answers. */
+  answerQuestion: ((question: TurnQuestion) => Promise<QuestionOutcome>) | null = null;
   readonly suggestionRequests: SuggestionRequest[] = [];
   /** The answer to every request for a suggestion. */
   suggestion: SuggestionOutcome | Promise<SuggestionOutcome> = {
@@ -88,9 +93,11 @@ export class FakeDispatch implements Dispatch {
       this.replays,
       this.judged,
       this.rehearsed,
+      this.questions,
       this.suggestionRequests,
     ])
       list.length = 0;
+    this.answerQuestion = null;
     this.joined.length = 0;
     this.changed.length = 0;
     this.refusal = null;
@@ -210,6 +217,13 @@ export class FakeDispatch implements Dispatch {
     this.#reach();
     this.rehearsed.push(calls);
     return calls.map(rehearseCall);
+  }
+
+  async judgeTurn(question: TurnQuestion): Promise<QuestionOutcome> {
+    this.#reach();
+    this.questions.push(question);
+    if (!this.answerQuestion) throw fault('gateway_unreachable');
+    return this.answerQuestion(question);
   }
 
   hasWorker(): boolean {

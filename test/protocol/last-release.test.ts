@@ -71,6 +71,7 @@ describe('a frame of this release that the last one must read', () => {
       'stream',
       'judge_pauses',
       'rehearse',
+      'judge_turn',
       'suggest_agent',
       'speech_models',
     ],
@@ -139,6 +140,7 @@ function addedByWorker(message: WorkerMessage): WorkerMessage {
       return {
         ...{ ...message, wall_time: 1_763_892_000_000, awaits_check: true, sip_servers: [SERVER] },
         ...{ takes_stream: true, takes_text: true, judges_pauses: true, rehearses: true, web_ready: true },
+        judges_turns: true,
       };
     case 'heartbeat':
       return { ...message, sip_servers: [SERVER], web_ready: false };

@@ -27,6 +27,8 @@ export interface WorkerLoad {
   readonly judgesPauses?: boolean | undefined;
   /** Whether it answers `rehearse`. */
   readonly rehearses?: boolean | undefined;
+  /** Whether it answers `judge_turn`. */
+  readonly judgesTurns?: boolean | undefined;
   readonly capacity: number;
   readonly calls: number;
   readonly freeSlots: number;
@@ -137,11 +139,13 @@ export class ConnectedWorkers implements OwnWorkers {
 
   describe(): WorkerLoad[] {
     return [...this.#workers.values()].map(({ registration, load, isWebReady }) => {
-      const { instance_id: instanceId, kinds, capacity, takes_text, judges_pauses, rehearses } = registration;
+      const { instance_id: instanceId, kinds, capacity } = registration;
+      const { takes_text, judges_pauses, rehearses, judges_turns } = registration;
       const able = {
         takesText: takes_text === true,
         judgesPauses: judges_pauses === true,
         rehearses: rehearses === true,
+        judgesTurns: judges_turns === true,
       };
       return { instanceId, kinds, ...able, capacity, ...load, isWebReady };
     });

@@ -56,6 +56,7 @@ const newsSchema = z.object({
       takesText: z.boolean().optional(),
       judgesPauses: z.boolean().optional(),
       rehearses: z.boolean().optional(),
+      judgesTurns: z.boolean().optional(),
       freeSlots: z.number(),
       capacity: z.number().default(0),
       isWebReady: z.boolean().default(true),

@@ -13,6 +13,7 @@ import {
 import type { AgentTestJob } from '#protocol/agent-test.ts';
 import type { AnalysisJob } from '#protocol/analysis-job.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
+import { type QuestionOutcome, questionOutcome, type TurnQuestion } from '#protocol/judged-turns.ts';
 import type { ParticipantChange } from '#protocol/participants.ts';
 import { type RehearsedCall, type RehearsedOutcome, rehearsedOutcomes } from '#protocol/rehearsal.ts';
 import { type ReplayOutcome, type ReplaySettings, replayOutcome } from '#protocol/replay.ts';
@@ -55,6 +56,7 @@ export interface WorkerDispatchDeps {
 type Suits = (worker: {
   readonly judgesPauses?: boolean | undefined;
   readonly rehearses?: boolean | undefined;
+  readonly judgesTurns?: boolean | undefined;
 }) => boolean;
 
 /** Reaches every worker of the deployment. */
@@ -214,6 +216,14 @@ export class WorkerDispatch implements Dispatch {
     const outcomes = rehearsedOutcomes.safeParse(result?.ok ? result.value : null);
     if (!outcomes.success) throw fault('gateway_unreachable');
     return outcomes.data.calls;
+  }
+
+  async judgeTurn(question: TurnQuestion): Promise<QuestionOutcome> {
+    const message: ControlRequest = { type: 'judge_turn', request_id: randomUUID(), question };
+    const result = await this.#askAny(message, ({ judgesTurns }) => judgesTurns === true);
+    const outcome = questionOutcome.safeParse(result?.ok ? result.value : null);
+    if (!outcome.success) throw fault('gateway_unreachable');
+    return outcome.data;
   }
 
   async suggestAgent(request: SuggestionRequest): Promise<SuggestionOutcome> {

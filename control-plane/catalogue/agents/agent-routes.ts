@@ -142,13 +142,20 @@ async function deleteAgent(context: Context, teamId: string, agentId: string): P
     { team_id: teamId, agent_ids: agentId },
     { $pull: { agent_ids: agentId }, $inc: { rev: 1 } },
   );
-  await context.models.rehearsals.deleteMany({ agent_id: agentId });
+  await deleteRehearsals(context, agentId);
   await context.models.shares.deleteOne({ _id: agentId });
   await context.models.versions.deleteMany({ agent_id: agentId });
   await removeScorecard(context, agentId);
   await removeFromQuota(context, { kind: 'agents', owner: teamId, id: agentId }, () =>
     context.models.agents.deleteOne({ _id: agentId, team_id: teamId }),
   );
+  // One that began meanwhile; a later one finds no agent, and removes itself.
+  await deleteRehearsals(context, agentId);
+}
+
+async function deleteRehearsals({ models }: Pick<Context, 'models'>, agentId: string): Promise<void> {
+  await models.rehearsals.deleteMany({ agent_id: agentId });
+  await models.judgedTurns.deleteMany({ agent_id: agentId });
 }
 
 /** The sums, the calls behind them and the alerts: they are read by the agent only. */

@@ -6,7 +6,8 @@ import type { RehearsalDocument } from '../../platform/store/models/rehearsal-mo
 type Stored = Pick<RehearsalDocument, '_id' | 'tally'>;
 
 /**
- * Removes these calls from the calls to listen to of a team's rehearsals; they stay counted. The keys of the
+ * Removes these calls from the calls to listen to and the turns to read of a team's rehearsals; they stay
+ * counted. The keys of the
  * calls must be gone. A running rehearsal loses its lease, so that calls which a process has read before are
  * not stored: it reads them again.
  */
@@ -17,6 +18,10 @@ export async function forgetCalls(
 ): Promise<void> {
   if (sessionIds.length === 0) return;
   const gone = new Set(sessionIds);
+  await models.judgedTurns.updateMany(
+    { team_id: teamId, session_id: { $in: [...sessionIds] } },
+    { $set: { session_id: null, content: null } },
+  );
   const all = await models.rehearsals.find({ team_id: teamId }, { _id: 1 }).lean<Pick<Stored, '_id'>[]>();
   for (const { _id } of all) {
     let isDone = false;
@@ -38,7 +43,35 @@ export async function removeRehearsals(
   teamId: string,
   until: Date,
 ): Promise<void> {
-  await models.rehearsals.deleteMany({ team_id: teamId, created_at: { $lte: until } });
+  const old = await models.rehearsals
+    .find({ team_id: teamId, created_at: { $lte: until } }, { _id: 1 })
+    .lean<Pick<Stored, '_id'>[]>();
+  await deleteRehearsals(
+    { models },
+    old.map(({ _id }) => _id),
+  );
+}
+
+/** Deletes rehearsals with their turns. */
+export async function deleteRehearsals(
+  { models }: Pick<Context, 'models'>,
+  ids: readonly string[],
+): Promise<void> {
+  if (ids.length === 0) return;
+  await models.rehearsals.deleteMany({ _id: { $in: [...ids] } });
+  await models.judgedTurns.deleteMany({ rehearsal_id: { $in: [...ids] } });
+}
+
+/** Removes the answers of turns until then; their verdicts stay counted. */
+export async function removeAnswers(
+  { models }: Pick<Context, 'models'>,
+  teamId: string,
+  until: Date,
+): Promise<void> {
+  await models.judgedTurns.updateMany(
+    { team_id: teamId, at: { $lte: until }, session_id: { $ne: null } },
+    { $set: { session_id: null, content: null } },
+  );
 }
 
 function without(stored: string, gone: ReadonlySet<string>): string {

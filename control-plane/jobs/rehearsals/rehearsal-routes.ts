@@ -1,16 +1,24 @@
 /** Routes of rehearsals: start one, watch it, and list those of an agent. */
 import { z } from 'zod';
 import { LIMITS } from '#config/limits.ts';
+import { judgedEstimate } from '#protocol/judged-rehearsal.ts';
 import { rehearsalRecord } from '#protocol/rehearsal.ts';
 import { findAgent } from '../../catalogue/agents/agent-store.ts';
 import type { Context } from '../../platform/context.ts';
-import { callerOf } from '../../platform/http/auth.ts';
+import { type Caller, callerOf } from '../../platform/http/auth.ts';
 import { listOf, listQuery } from '../../platform/http/lists.ts';
 import { keyedHeaders, makeOnce } from '../../platform/http/once-per-key.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
 import { runningCallsAgain } from '../../platform/limits/request-places.ts';
 import { findPage } from '../../platform/store/find-page.ts';
-import { findRehearsal, startRehearsal, toRehearsalRecord, toRehearsalSummary } from './rehearsal-store.ts';
+import { judgeBody } from './judge-wanted.ts';
+import {
+  estimateRehearsal,
+  findRehearsal,
+  startRehearsal,
+  toRehearsalRecord,
+  toRehearsalSummary,
+} from './rehearsal-store.ts';
 
 const DEFAULT_CALLS = 1_000;
 const DEFAULT_DAYS = 30;
@@ -19,7 +27,9 @@ const agentPath = z.object({ agent_id: z.string() });
 const rehearsalBody = z.strictObject({
   calls: z.number().int().min(1).max(LIMITS.rehearsedCalls).default(DEFAULT_CALLS),
   days: z.number().int().min(1).max(LIMITS.rehearsalDays).default(DEFAULT_DAYS),
+  judge: judgeBody.optional(),
 });
+const estimateBody = rehearsalBody.extend({ judge: judgeBody });
 
 /** Registers the routes. */
 export function registerRehearsalRoutes(app: ApiServer, context: Context): void {
@@ -42,11 +52,26 @@ export function registerRehearsalRoutes(app: ApiServer, context: Context): void 
       const rehearsal = await makeOnce(context, request, {
         make: (id) =>
           runningCallsAgain(context, caller, 'rehearsals', () =>
-            startRehearsal(context, { teamId: caller.teamId, agentId, id }, request.body),
+            startRehearsal(context, { ...ownerOf(caller), agentId, id }, request.body),
           ),
         find: (id) => findRehearsal(context, agentId, id),
       });
-      return reply.code(201).send(toRehearsalRecord(rehearsal));
+      return reply.code(201).send(await toRehearsalRecord(context, rehearsal));
+    },
+  );
+
+  app.post(
+    '/v1/agent/agents/:agent_id/rehearsals/estimate',
+    {
+      config: { isAudited: false },
+      schema: { tags, params: agentPath, body: estimateBody, response: { 200: judgedEstimate } },
+    },
+    async (request) => {
+      const caller = callerOf(request);
+      const { agent_id: agentId } = request.params;
+      return runningCallsAgain(context, caller, 'estimates', () =>
+        estimateRehearsal(context, { ...ownerOf(caller), agentId }, request.body),
+      );
     },
   );
 
@@ -57,7 +82,7 @@ export function registerRehearsalRoutes(app: ApiServer, context: Context): void 
         tags,
         params: agentPath,
         querystring: z.strictObject(listQuery),
-        response: { 200: listOf('rehearsals', rehearsalRecord.omit({ result: true })) },
+        response: { 200: listOf('rehearsals', rehearsalRecord.omit({ result: true, judged: true })) },
       },
     },
     async (request) => {
@@ -65,7 +90,7 @@ export function registerRehearsalRoutes(app: ApiServer, context: Context): void 
       const { rows, ...page } = await findPage(context.models.rehearsals, {
         filter: { agent_id: agent._id },
         query: request.query,
-        without: ['tally', 'draft'],
+        without: ['tally', 'draft', 'judge'],
       });
       return { rehearsals: rows.map(toRehearsalSummary), ...page };
     },
@@ -82,7 +107,12 @@ export function registerRehearsalRoutes(app: ApiServer, context: Context): void 
     },
     async (request) => {
       const agent = await findAgent(context, callerOf(request).teamId, request.params.agent_id);
-      return toRehearsalRecord(await findRehearsal(context, agent._id, request.params.rehearsal_id));
+      const { rehearsal_id: id } = request.params;
+      return toRehearsalRecord(context, await findRehearsal(context, agent._id, id));
     },
   );
+}
+
+function ownerOf({ userId, teamId }: Caller): Pick<Caller, 'userId' | 'teamId'> {
+  return { userId, teamId };
 }

@@ -7,6 +7,7 @@ import { type BackgroundLoop, startBackgroundLoop } from '../../platform/backgro
 import { type Context, now } from '../../platform/context.ts';
 import { leaseHolder, takeLease } from '../../platform/store/lease.ts';
 import type { RehearsalDocument } from '../../platform/store/models/rehearsal-model.ts';
+import { failAfterErrors, failRehearsal } from './fail-rehearsal.ts';
 import { rehearseGroup } from './rehearse-group.ts';
 
 /** Retry interval while no worker is free, and for rehearsals that a crash left. */
@@ -39,14 +40,15 @@ export async function runRehearsals(context: Context, runner: string): Promise<v
     .lean<Pick<RehearsalDocument, '_id'>[]>();
   let hasMore = false;
   for (const { _id } of open) {
+    const filter = { _id, status: 'running' };
     try {
-      const filter = { _id, status: 'running' };
       const lease = { holder: runner, ms: LEASE_MS };
       const rehearsal = await takeLease(context, { model: rehearsals, filter }, lease);
       if (rehearsal && (await advance(context, rehearsal, runner))) hasMore = true;
     } catch (error) {
-      // The next pass retries; other rehearsals do not wait for it.
+      // The next pass retries, unless it would be in vain; other rehearsals do not wait for it.
       context.logger.error({ err: error, rehearsalId: _id }, 'failed to rehearse calls');
+      await failAfterErrors(context, { ...filter, lease_by: runner }, error);
     }
   }
   if (hasMore) context.workSignals.notify('rehearsals');
@@ -61,27 +63,28 @@ async function advance(context: Context, rehearsal: RehearsalDocument, runner: s
   if (change === 'no_worker' || change === 'no_answer') {
     const isOver = at.getTime() - rehearsal.advanced_at.getTime() >= GIVE_UP_MS;
     const error = 'No worker has rehearsed a call for ten minutes';
-    if (isOver) {
-      await rehearsals.updateOne(own, { $set: { ...ended(at), status: 'failed', error } });
-      context.logger.warn({ rehearsalId: rehearsal._id }, 'rehearsal given up: no worker has answered');
-    } else if (change === 'no_answer') await rehearsals.updateOne(own, { $inc: { attempts: 1 } });
+    if (isOver) await failRehearsal(context, own, error);
+    else if (change === 'no_answer') await rehearsals.updateOne(own, { $inc: { attempts: 1 } });
     return false;
   }
   const { isLast, ...fields } = change;
-  const end = isLast ? { ...ended(at), status: 'completed' as const } : {};
+  const end = isLast ? endOf(rehearsal, at) : {};
   const { matchedCount } = await rehearsals.updateOne(own, {
-    $set: { ...fields, ...end, attempts: 0, advanced_at: now(context) },
+    $set: { ...fields, ...end, attempts: 0, failures: 0, advanced_at: now(context) },
   });
   // Deleted, taken by another process, or a call of it was erased: nothing was stored.
   if (matchedCount === 0) return true;
   if (isLast) {
     const { calls_looked_at: calls, left_out: leftOut } = fields;
     context.logger.info({ rehearsalId: rehearsal._id, calls, leftOut }, 'rehearsal completed');
+    if (rehearsal.judge) context.workSignals.notify('judged-turns');
+    else context.metrics.rehearsalsEnded.inc({ outcome: 'completed' });
   }
   return !isLast;
 }
 
-/** The draft is needed no longer. */
-function ended(at: Date): Pick<RehearsalDocument, 'draft' | 'finished_at' | 'lease_until'> {
-  return { draft: '', finished_at: at, lease_until: null };
+/** The draft is needed no longer; a judge has its own. */
+function endOf({ judge }: RehearsalDocument, at: Date): Partial<RehearsalDocument> {
+  const end = { draft: '', lease_until: null };
+  return judge ? { ...end, status: 'judging' } : { ...end, status: 'completed', finished_at: at };
 }

@@ -1,6 +1,7 @@
 /** Rehearsals in the store: started with the current draft, read, and shown by the API. */
 import { fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';
+import type { JudgedEstimate } from '#protocol/judged-rehearsal.ts';
 import type { RehearsalRecord } from '#protocol/rehearsal.ts';
 import { NO_REHEARSED_CALLS, type RehearsalTally, resultOf } from '#protocol/rehearsal-tally.ts';
 import { findAgent } from '../../catalogue/agents/agent-store.ts';
@@ -9,56 +10,83 @@ import { draftVersion } from '../../catalogue/agents/publish.ts';
 import { type Context, now } from '../../platform/context.ts';
 import { findSessionPage } from '../../platform/store/find-session-page.ts';
 import type { RehearsalDocument } from '../../platform/store/models/rehearsal-model.ts';
-import { UNDER_WAY_STATUSES } from '../../platform/store/session-status.ts';
+import { callsOf } from './calls-of.ts';
 import { notJudged } from './draft-differences.ts';
+import { deleteRehearsals } from './forget-calls.ts';
+import { estimateJudge, type JudgeWanted, openJudge } from './judge-wanted.ts';
+import { readJudgedResult } from './judged-result.ts';
+import type { JudgedDraft } from './turn-question.ts';
 
 /** Options of a rehearsal. */
 export interface RehearsalWanted {
   readonly calls: number;
   readonly days: number;
+  readonly judge?: JudgeWanted | undefined;
+}
+
+/** The agent of a rehearsal, and whose it is. */
+interface Owned {
+  readonly userId: string;
+  readonly teamId: string;
+  readonly agentId: string;
 }
 
 const DAY_MS = 24 * 60 * 60_000;
 const RETRY_SECONDS = 30;
 
-/** The ended calls that a rehearsal is about. */
-export function callsOf({
-  team_id,
-  agent_id,
-  since,
-  created_at,
-}: Pick<RehearsalDocument, 'team_id' | 'agent_id' | 'since' | 'created_at'>): Record<string, unknown> {
-  return {
-    team_id,
-    agent_id,
-    is_listed: true,
-    is_preview: false,
-    // Expressed as an exclusion, so that the index of kinds is not used: its order is another one.
-    status: { $nin: [...UNDER_WAY_STATUSES] },
-    created_at: { $gte: since, $lte: created_at },
-  };
-}
-
 /**
- * Starts a rehearsal of an agent's draft. Throws `not_found`, and `too_many_at_once` while another one of the
- * account is running.
+ * Starts a rehearsal of an agent's draft. Throws `not_found`, `too_many_at_once` while another one of the
+ * account is running, and what `openJudge` throws.
  */
 export async function startRehearsal(
   context: Context,
-  { teamId, agentId, id }: { readonly teamId: string; readonly agentId: string; readonly id: string },
+  { id, ...owned }: Owned & { readonly id: string },
   wanted: RehearsalWanted,
 ): Promise<RehearsalDocument> {
-  const { rehearsals } = context.models;
-  const agent = await findAgent(context, teamId, agentId);
-  if (await rehearsals.exists({ team_id: teamId, status: 'running' }))
+  const { rehearsals, agents } = context.models;
+  const { teamId, agentId } = owned;
+  await findAgent(context, teamId, agentId);
+  if (await rehearsals.exists({ team_id: teamId, status: { $in: ['running', 'judging'] } }))
     throw fault('too_many_at_once', {
       limit: LIMITS.rehearsalsAtOnce,
       what: 'rehearsals in progress',
       remedy: 'wait until it has finished',
       seconds: RETRY_SECONDS,
     });
+  const rehearsal = { _id: id, ...(await prepareRehearsal(context, owned, wanted)) };
+  await rehearsals.create(rehearsal);
+  if (!(await agents.exists({ _id: agentId, team_id: teamId }))) {
+    // Deleted while this began: the deletion has not seen it.
+    await deleteRehearsals(context, [id]);
+    throw fault('not_found');
+  }
+  await forgetOldest(context, agentId);
+  context.workSignals.notify('rehearsals');
+  return rehearsal;
+}
+
+/** What the judge of a rehearsal would cost, before anything is spent. Throws as `startRehearsal` does. */
+export async function estimateRehearsal(
+  context: Context,
+  owned: Owned,
+  wanted: RehearsalWanted & { readonly judge: JudgeWanted },
+): Promise<JudgedEstimate> {
+  const { judge, ...rehearsal } = await prepareRehearsal(context, owned, wanted);
+  if (!judge) throw new Error('an estimate is about a judge');
+  return estimateJudge(context, rehearsal, { judge, draft: JSON.parse(judge.draft) as JudgedDraft });
+}
+
+async function prepareRehearsal(
+  context: Context,
+  { userId, teamId, agentId }: Owned,
+  wanted: RehearsalWanted,
+): Promise<Omit<RehearsalDocument, '_id'>> {
+  const agent = await findAgent(context, teamId, agentId);
   const draft = await draftVersion(context, agent);
   const published = await newestVersion(context, agentId);
+  const judged = { agent_name: agent.name, version: draft };
+  const judge =
+    wanted.judge && (await openJudge(context, { userId, teamId }, { wanted: wanted.judge, draft: judged }));
   const at = now(context);
   const about = {
     team_id: teamId,
@@ -72,8 +100,7 @@ export async function startRehearsal(
     without: ['timeline'],
   });
   const found = total ?? 0;
-  const rehearsal: RehearsalDocument = {
-    _id: id,
+  return {
     ...about,
     status: 'running',
     error: null,
@@ -90,15 +117,9 @@ export async function startRehearsal(
     cursor: null,
     tally: JSON.stringify(NO_REHEARSED_CALLS),
     attempts: 0,
-    lease_by: null,
-    lease_until: null,
-    advanced_at: at,
-    finished_at: null,
+    ...(judge && { judge }),
+    ...{ lease_by: null, lease_until: null, advanced_at: at, finished_at: null },
   };
-  await rehearsals.create(rehearsal);
-  await forgetOldest(context, agentId);
-  context.workSignals.notify('rehearsals');
-  return rehearsal;
 }
 
 /** Finds a rehearsal of an agent. Throws `not_found`. */
@@ -113,12 +134,12 @@ export async function findRehearsal(
 }
 
 /** A rehearsal without its result, for lists. */
-export function toRehearsalSummary(rehearsal: RehearsalDocument): Omit<RehearsalRecord, 'result'> {
+export function toRehearsalSummary(rehearsal: RehearsalDocument): Omit<RehearsalRecord, 'result' | 'judged'> {
   const { _id, finished_at } = rehearsal;
   return {
     rehearsal_id: _id,
     agent_id: rehearsal.agent_id,
-    status: rehearsal.status,
+    status: rehearsal.status === 'judging' ? 'running' : rehearsal.status,
     error: rehearsal.error,
     config_hash: rehearsal.config_hash,
     since: rehearsal.since.toISOString(),
@@ -135,9 +156,13 @@ export function toRehearsalSummary(rehearsal: RehearsalDocument): Omit<Rehearsal
 }
 
 /** A rehearsal as shown by the API: what it has found so far, while it is running. */
-export function toRehearsalRecord(rehearsal: RehearsalDocument): RehearsalRecord {
+export async function toRehearsalRecord(
+  context: Context,
+  rehearsal: RehearsalDocument,
+): Promise<RehearsalRecord> {
   const tally = JSON.parse(rehearsal.tally) as RehearsalTally;
-  return { ...toRehearsalSummary(rehearsal), result: resultOf(tally) };
+  const judged = await readJudgedResult(context, rehearsal);
+  return { ...toRehearsalSummary(rehearsal), result: resultOf(tally), ...(judged && { judged }) };
 }
 
 /** Keeps the newest of an agent. */
@@ -147,5 +172,8 @@ async function forgetOldest({ models }: Pick<Context, 'models'>, agentId: string
     .sort({ created_at: -1, _id: -1 })
     .skip(LIMITS.rehearsalsKept)
     .lean<Pick<RehearsalDocument, '_id'>[]>();
-  if (old.length > 0) await models.rehearsals.deleteMany({ _id: { $in: old.map(({ _id }) => _id) } });
+  await deleteRehearsals(
+    { models },
+    old.map(({ _id }) => _id),
+  );
 }

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import type { AgentConfig } from '#config/agent-config.ts';
 import { Fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';
+import { isTimezone } from '#config/timezones.ts';
 import type { RehearsedCall, RehearsedOutcome } from '#protocol/rehearsal.ts';
 import { addCall, type CallFacts, type RehearsalTally } from '#protocol/rehearsal-tally.ts';
 import { readWholeFlightLog } from '../../calls/recordings/recording-store.ts';
@@ -13,8 +14,9 @@ import { findSessionPage } from '../../platform/store/find-session-page.ts';
 import type { RehearsalDocument } from '../../platform/store/models/rehearsal-model.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
 import type { VersionDocument } from '../../platform/store/models/version-model.ts';
+import { callsOf } from './calls-of.ts';
 import { changesBetween } from './draft-differences.ts';
-import { callsOf } from './rehearsal-store.ts';
+import { Unmendable } from './fail-rehearsal.ts';
 
 /** Text of the logs that a worker is asked to run at once, unless one log is longer; bytes. */
 const BYTES_AT_ONCE = 2 * 1_048_576;
@@ -188,6 +190,8 @@ function factsOf(session: SessionDocument, hourOf: (at: Date) => number): CallFa
 }
 
 function hoursIn(timeZone: string): (at: Date) => number {
+  if (!isTimezone(timeZone))
+    throw new Unmendable(`conversation.timezone of the draft, ${timeZone}, is not the name of a time zone`);
   const format = new Intl.DateTimeFormat('en', { hour: '2-digit', hourCycle: 'h23', timeZone });
   return (at) => Number(format.format(at));
 }

@@ -24,7 +24,7 @@ const ANY_STATUS = { $in: [...UNDER_WAY_STATUSES, ...ENDED_STATUSES] };
 /** Of sessions, calls created first: they have waited longest, unless their analysis is repeated. */
 const FIRST = 20;
 
-const QUEUES = ['webhooks', 'outbox', 'settlements', 'analyses', 'test_runs'] as const;
+const QUEUES = ['webhooks', 'outbox', 'settlements', 'analyses', 'test_runs', 'rehearsals'] as const;
 
 interface Backlog {
   readonly items: number;
@@ -157,7 +157,12 @@ interface StoredQueue {
   readonly order?: string;
 }
 
-function queuesOf({ sessions, deliveries, testRuns }: Models): Record<(typeof QUEUES)[number], StoredQueue> {
+function queuesOf({
+  sessions,
+  deliveries,
+  testRuns,
+  rehearsals,
+}: Models): Record<(typeof QUEUES)[number], StoredQueue> {
   return {
     webhooks: {
       model: deliveries as never,
@@ -185,6 +190,11 @@ function queuesOf({ sessions, deliveries, testRuns }: Models): Record<(typeof QU
       order: 'expires_at',
     },
     test_runs: { model: testRuns as never, waiting: { status: 'queued' }, since: 'status_at' },
+    rehearsals: {
+      model: rehearsals as never,
+      waiting: { status: { $in: ['running', 'judging'] } },
+      since: 'advanced_at',
+    },
   };
 }
 

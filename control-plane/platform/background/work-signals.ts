@@ -10,6 +10,7 @@ export type WorkKind =
   | 'agent-tests'
   | 'batch-calls'
   | 'rehearsals'
+  | 'judged-turns'
   | 'rooms'
   | 'text-sessions'
   | 'sms';

@@ -110,6 +110,7 @@ export const REQUEST_EXAMPLES: Readonly<Record<string, object>> = {
     sdp: 'v=0\r\no=- 0 0 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\n',
   },
   'POST /v1/agent/agents/:agent_id/rehearsals': { calls: 1_000, days: 30 },
+  'POST /v1/agent/agents/:agent_id/rehearsals/estimate': { days: 30, judge: { max_cost: '1.00' } },
   'POST /v1/agent/sessions/:session_id/replay': {
     conversation: { eagerness: 'eager', response_wait_ms: 400 },
   },

@@ -39,6 +39,7 @@ interface InProgress {
   readonly tunings: Map<string, number>;
   readonly replays: Map<string, number>;
   readonly rehearsals: Map<string, number>;
+  readonly estimates: Map<string, number>;
   readonly callFiles: Map<string, number>;
   /** Callers whose request already has its speech place. */
   readonly admitted: WeakSet<Pick<Caller, 'userId'>>;
@@ -63,6 +64,7 @@ function inProgress({ ledger, clock, settings }: Parts): InProgress {
     tunings: new Map(),
     replays: new Map(),
     rehearsals: new Map(),
+    estimates: new Map(),
     callFiles: new Map(),
     admitted: new WeakSet(),
   };
@@ -179,6 +181,11 @@ const RUN_AGAIN = {
     atOnce: LIMITS.rehearsalsAtOnce,
     aMinute: LIMITS.rehearsalsPerMinute,
     what: 'rehearsals of agents',
+  },
+  estimates: {
+    atOnce: LIMITS.rehearsalsAtOnce,
+    aMinute: LIMITS.estimatesPerMinute,
+    what: 'estimates of rehearsals',
   },
 } as const;
 

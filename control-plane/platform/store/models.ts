@@ -17,6 +17,7 @@ import { defineBatchCalls, defineBatchRows, defineDoNotCall } from './models/bat
 import { defineCallCountStates, defineCallCounts } from './models/call-count-model.ts';
 import { defineDeliveries } from './models/delivery-model.ts';
 import { defineIdempotencyKeys } from './models/idempotency-model.ts';
+import { defineJudgedTurns } from './models/judged-turn-model.ts';
 import { defineKeys } from './models/key-model.ts';
 import { defineKnowledge, defineKnowledgeRevisions } from './models/knowledge-model.ts';
 import { defineLedger } from './models/ledger-model.ts';
@@ -71,6 +72,7 @@ export function defineModels(
     auditLog: defineAuditLog(connection),
     refusals: defineRefusals(connection),
     rehearsals: defineRehearsals(connection),
+    judgedTurns: defineJudgedTurns(connection),
     replicas: defineReplicas(connection),
     idempotencyKeys: defineIdempotencyKeys(connection),
     agentTests: defineAgentTests(connection),

@@ -12,12 +12,35 @@ export interface LeftOut {
   unreadable: number;
 }
 
+/** The judge of a rehearsal, and what it has cost. Amounts are micro-dollars. */
+export interface JudgeState {
+  /** `<provider>/<model>` of the draft, and of the judge. */
+  draft_model: string;
+  judge_model: string;
+  max_micros: number;
+  /** Turns wanted. */
+  turns: number;
+  /** The draft as `JudgedDraft` in JSON; empty once it has ended. */
+  draft: string;
+  /** Null until turns have been drawn. */
+  drawn: { calls_read: number; turns_found: number } | null;
+  /** Prices of all answers. */
+  spent_micros: number;
+  /** Reserved for questions that a worker may have asked, and whose answer never came. */
+  lost_micros: number;
+  /** Questions reserved for, and not settled yet. */
+  asked: { turn: string; asks: number; micros: number }[];
+  /** Why it has not asked all; null if it has. */
+  stopped: string | null;
+}
+
 /** One rehearsal. */
 export interface RehearsalDocument {
   _id: string;
   team_id: string;
   agent_id: string;
-  status: 'running' | 'completed' | 'failed';
+  /** `judging`: its calls have been run again, and turns of them are judged. */
+  status: 'running' | 'judging' | 'completed' | 'failed';
   error: string | null;
   config_hash: string;
   /** `AgentConfig` of the draft as JSON; empty once it has ended. */
@@ -38,6 +61,10 @@ export interface RehearsalDocument {
   tally: string;
   /** Attempts in vain at the next calls. */
   attempts: number;
+  /** Errors in a row. */
+  failures?: number;
+  /** Absent without a judge. */
+  judge?: JudgeState;
   lease_by: string | null;
   lease_until: Date | null;
   created_at: Date;
@@ -69,6 +96,8 @@ export const defineRehearsals = modelOf<RehearsalDocument>('Rehearsal', () => {
       cursor: { type: String, default: null },
       tally: { type: String, required: true },
       attempts: { type: Number, required: true },
+      failures: { type: Number, default: undefined } as never,
+      judge: { type: Schema.Types.Mixed, default: undefined } as never,
       lease_by: { type: String, default: null },
       lease_until: { type: Date, default: null },
       created_at: { type: Date, required: true },

@@ -1,0 +1,62 @@
+/** The moments of a call at which its agent's model was asked, and what it answered. Pure. */
+import { isHangUpCall } from '#protocol/hang-up-call.ts';
+import type { TurnAnswer } from '#protocol/judged-turns.ts';
+import type { SessionItem } from '#protocol/session-record.ts';
+
+/** One moment. */
+export interface AskingPoint {
+  /** Entries of the timeline before the answer. */
+  readonly item: number;
+  /** Time of the last of them, Unix ms. */
+  readonly atMs: number;
+  /** As the caller heard it. */
+  readonly answer: TurnAnswer;
+}
+
+type AnswerItem = Extract<SessionItem, { type: 'message' | 'tool_call' }>;
+
+/**
+ * The moments after words of the caller, and after the results of tools. Left out: where the agent did not
+ * answer, where a colleague did, and where a transfer followed, which needs a telephone.
+ */
+export function askingPoints(items: readonly SessionItem[]): AskingPoint[] {
+  return items.flatMap((item, index): AskingPoint[] => {
+    if (!isAsking(item)) return [];
+    const answer = answerAfter(items, index + 1);
+    if (answer.length === 0 || answer.some(isTransfer)) return [];
+    return [{ item: index + 1, atMs: Date.parse(item.created_at), answer: toAnswer(answer) }];
+  });
+}
+
+function isAsking(item: SessionItem): boolean {
+  return (
+    item.type === 'tool_result' ||
+    (item.type === 'message' && item.role === 'user' && item.content.trim() !== '')
+  );
+}
+
+/** The entries of one answer. A line that belongs to no turn, such as one after a silence, is none. */
+function answerAfter(items: readonly SessionItem[], from: number): AnswerItem[] {
+  const answer: AnswerItem[] = [];
+  for (const item of items.slice(from)) {
+    if (item.type === 'knowledge_retrieval') continue;
+    const isAnswer = item.type === 'tool_call' || (item.type === 'message' && item.role === 'assistant');
+    if (!isAnswer || item.turn_id === null || item.turn_id !== (answer[0]?.turn_id ?? item.turn_id)) break;
+    answer.push(item);
+  }
+  return answer;
+}
+
+/** Besides hanging up, the only tool of the call itself. */
+function isTransfer(item: AnswerItem): boolean {
+  return item.type === 'tool_call' && item.tool_source === 'builtin' && !isHangUpCall(item.tool_name);
+}
+
+function toAnswer(items: readonly AnswerItem[]): TurnAnswer {
+  return {
+    text: items.flatMap((item) => (item.type === 'message' ? [item.content.trim()] : [])).join(' '),
+    calls: items.flatMap((item) =>
+      item.type === 'tool_call' ? [{ tool_name: item.tool_name, arguments: item.input }] : [],
+    ),
+  };
+}

@@ -1,0 +1,92 @@
+/**
+ * Draws turns of an agent's ended calls at random: first calls, then turns of them. With one seed the same
+ * turns are drawn, however often they are drawn.
+ */
+import { createHash } from 'node:crypto';
+import { LIMITS } from '#config/limits.ts';
+import type { SessionItem } from '#protocol/session-record.ts';
+import { DETAIL_FIELDS } from '../../calls/sessions/session-record.ts';
+import { readTimeline } from '../../calls/sessions/timeline.ts';
+import type { Context } from '../../platform/context.ts';
+import { findSessionPage } from '../../platform/store/find-session-page.ts';
+import type { SessionDocument } from '../../platform/store/models/session-model.ts';
+import { findSessions } from '../../platform/store/session-archive.ts';
+import { type AskingPoint, askingPoints } from './asking-points.ts';
+import { callsOf } from './calls-of.ts';
+
+const PAGE_SIZE = 100;
+
+/** A turn that was drawn. */
+export interface DrawnTurn {
+  readonly session: SessionDocument;
+  readonly point: AskingPoint;
+  /** Text of the call before the answer, bytes. */
+  readonly bytes: number;
+}
+
+/** Turns drawn from calls. */
+export interface Drawn {
+  readonly callsRead: number;
+  readonly turnsFound: number;
+  readonly turns: readonly DrawnTurn[];
+}
+
+/** What is drawn from. */
+interface Source {
+  readonly calls: Parameters<typeof callsOf>[0];
+  readonly found: number;
+  /** Calls wanted of those found. */
+  readonly wanted: number;
+}
+
+/** Draws at most so many turns, in random order. */
+export async function drawTurns(
+  context: Context,
+  { calls, found, wanted }: Source,
+  { seed, turns: most }: { readonly seed: string; readonly turns: number },
+): Promise<Drawn> {
+  const share = Math.min(wanted, LIMITS.judgedCallsRead) / Math.max(1, found);
+  const all: { readonly key: number; readonly turn: DrawnTurn }[] = [];
+  let callsRead = 0;
+  for await (const session of drawnCalls(context, calls, (id) => randomOf(`${seed}/${id}`) < share)) {
+    const items = await readTimeline(context, session);
+    callsRead += 1;
+    for (const point of askingPoints(items))
+      all.push({
+        key: randomOf(`${seed}/${session._id}/${point.item}`),
+        turn: { session, point, bytes: bytesOf(items.slice(0, point.item)) },
+      });
+  }
+  const turns = all.sort((a, b) => a.key - b.key).slice(0, most);
+  return { callsRead, turnsFound: all.length, turns: turns.map(({ turn }) => turn) };
+}
+
+/** Words, calls and results, as a model reads them. */
+export function bytesOf(items: readonly SessionItem[]): number {
+  return items.reduce((sum, item) => {
+    if (item.type === 'message') return sum + Buffer.byteLength(item.content);
+    if (item.type === 'tool_call') return sum + Buffer.byteLength(item.input);
+    return item.type === 'tool_result' ? sum + Buffer.byteLength(item.output ?? item.error ?? '') : sum;
+  }, 0);
+}
+
+/** Uniform in [0, 1). */
+export function randomOf(text: string): number {
+  return createHash('sha256').update(text).digest().readUInt32BE() / 2 ** 32;
+}
+
+async function* drawnCalls(
+  context: Context,
+  calls: Source['calls'],
+  isDrawn: (id: string) => boolean,
+): AsyncGenerator<SessionDocument> {
+  let cursor: string | undefined;
+  for (;;) {
+    const query = { cursor, page_size: PAGE_SIZE, include_total: false };
+    const page = await findSessionPage(context, { filter: callsOf(calls), query, without: DETAIL_FIELDS });
+    const ids = page.rows.map(({ _id }) => _id).filter(isDrawn);
+    yield* await findSessions<SessionDocument>(context, ids, { turns: 0, silences: 0, outbox: 0 });
+    if (!page.has_more || page.next_cursor === null) return;
+    cursor = page.next_cursor;
+  }
+}
