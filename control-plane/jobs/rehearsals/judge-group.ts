@@ -176,7 +176,8 @@ async function settle(
 }
 
 async function isHopeless({ models }: Pick<Context, 'models'>, rehearsalId: string): Promise<boolean> {
-  const count = (state: string) => models.judgedTurns.countDocuments({ rehearsal_id: rehearsalId, state });
+  const count = (state: JudgedTurnDocument['state']) =>
+    models.judgedTurns.countDocuments({ rehearsal_id: rehearsalId, state });
   return (await count('failed')) >= HOPELESS_TURNS && (await count('judged')) === 0;
 }
 

@@ -178,6 +178,9 @@ export class TestWorker {
         modelFor: () => {
           throw new Error('the model is unavailable');
         },
+        modelAlone: () => {
+          throw new Error('the model is unavailable');
+        },
       },
       egress: createEgressGuard({ allow: [], clock }),
       phone: {
