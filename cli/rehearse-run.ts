@@ -5,6 +5,7 @@ import { findAgentId } from './agent-sync.ts';
 import { type Api, CommandError, EXIT } from './api.ts';
 import type { CommandContext } from './command-context.ts';
 import { printTable, show, showProgress } from './output.ts';
+import { confirmJudge, type JudgeOptions, judgeProgress, printJudged, share } from './rehearse-judge.ts';
 
 const POLL_MS = 1_000;
 
@@ -14,11 +15,21 @@ type Estimate = GroupFigures['differing_share'];
 export async function rehearse(
   common: CommandContext,
   agent: string,
-  wanted: { readonly calls?: number; readonly days: number },
+  {
+    isConfirmed,
+    ...wanted
+  }: {
+    readonly calls?: number;
+    readonly days: number;
+    readonly judge?: JudgeOptions;
+    /** The cost of a judge is agreed to. */
+    readonly isConfirmed?: boolean;
+  },
 ): Promise<void> {
   const api = common.api();
   const agentId = await findAgentId(api, agent);
   const path = `/v1/agent/agents/${encodeURIComponent(agentId)}/rehearsals`;
+  if (wanted.judge) await confirmJudge(common, { api, path, isConfirmed: isConfirmed === true }, wanted);
   const record = await untilEnded(api, path, await api.post(path, wanted));
   if (record.status === 'failed') throw new CommandError(record.error ?? 'the rehearsal failed', EXIT.failed);
   show(record, common, () => printRehearsal(record, common.url));
@@ -27,7 +38,12 @@ export async function rehearse(
 async function untilEnded(api: Api, path: string, started: RehearsalRecord): Promise<RehearsalRecord> {
   let record = started;
   while (record.status === 'running') {
-    showProgress(`${record.calls_looked_at} of about ${record.calls_wanted} calls`);
+    const { judged } = record;
+    showProgress(
+      judged?.status === 'running'
+        ? judgeProgress(judged)
+        : `${record.calls_looked_at} of about ${record.calls_wanted} calls`,
+    );
     await sleep(POLL_MS);
     record = await api.get(`${path}/${record.rehearsal_id}`);
   }
@@ -38,6 +54,7 @@ async function untilEnded(api: Api, path: string, started: RehearsalRecord): Pro
 function printRehearsal(record: RehearsalRecord, url: string): void {
   const { all, by_hour, by_language, by_number, to_listen } = record.result;
   printScope(record);
+  if (record.judged) printJudged(record.judged, url);
   if (all.calls === 0) return;
   console.log('');
   printTable(['FIGURE', 'VALUE', '95 % INTERVAL', ''], figuresOf(all));
@@ -89,7 +106,10 @@ function printScope(record: RehearsalRecord): void {
   if (calls_of_earlier_versions > 0)
     console.log(`Ran a version of the agent that is not the published one: ${calls_of_earlier_versions}`);
   if (not_judged.length > 0)
-    console.log(`Not judged, although the draft changes it: ${not_judged.join(', ')}`);
+    console.log(
+      `Not judged${record.judged ? ' but by turns, below' : ''}, although the draft changes it: ` +
+        not_judged.join(', '),
+    );
 }
 
 function figuresOf(all: GroupFigures): (readonly unknown[])[] {
@@ -117,12 +137,6 @@ function figuresOf(all: GroupFigures): (readonly unknown[])[] {
     action('keys', 'keys'),
     action('transfers', 'transfers'),
   ];
-}
-
-function share({ value, low, high }: Estimate): string {
-  const percent = (of: number) => (of * 100).toFixed(1);
-  if (low === null || high === null) return `${percent(value)} %`;
-  return `${percent(value)} % (${percent(low)} to ${percent(high)})`;
 }
 
 function milliseconds({ value, low, high }: Estimate): string {

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { runRehearsals } from '#control-plane/jobs/rehearsals/rehearsal-runner.ts';
 import { packUploads } from '#protocol/uploads.ts';
+import { sampleOf } from '#test/fakes/metric-sample.ts';
 import { simulateCall } from '../../../simulation/simulate-call.ts';
 import type { TestUser } from '../../test-api.ts';
 import { openTestCalls, type TestCalls } from '../../test-calls.ts';
@@ -168,5 +169,46 @@ describe('a rehearsal of an agent', () => {
     expect(body.rehearsals[0].result).toBeUndefined();
     await api.request('DELETE', `/v1/agent/agents/${agentId}`, { key: user.key });
     expect(await api.context.models.rehearsals.countDocuments({ agent_id: agentId })).toBe(0);
+  });
+
+  it('fails with the reason when no repetition can mend it, and frees the account’s place', async () => {
+    await endedCall(await logOf(1));
+    // A draft of a time when zones were not checked.
+    const timezone = { 'config.conversation.timezone': 'Nowhere/City' };
+    await api.context.models.agents.updateOne({ _id: agentId }, { $set: timezone } as never);
+    const { meters } = api.context.metrics;
+    const failures = async () =>
+      (await sampleOf(meters, 'parley_rehearsals_ended_total{outcome="failed"}')) ?? 0;
+    const before = await failures();
+    expect(await rehearsed()).toMatchObject({
+      status: 'failed',
+      error: 'conversation.timezone of the draft, Nowhere/City, is not the name of a time zone',
+    });
+    expect(await failures()).toBe(before + 1);
+    expect((await start()).status).toBe(201);
+  });
+
+  it('fails after three internal errors in a row', async () => {
+    await endedCall(await logOf(1));
+    api.dispatch.rehearse = () => Promise.reject(new Error('a defect'));
+    try {
+      expect(await rehearsed()).toMatchObject({
+        status: 'failed',
+        error: expect.stringContaining('internal error'),
+      });
+    } finally {
+      delete (api.dispatch as Partial<typeof api.dispatch>).rehearse;
+    }
+  });
+
+  it('that begins while its agent is deleted leaves nothing', async () => {
+    const { rehearsals, agents } = api.context.models;
+    const create = rehearsals.create.bind(rehearsals);
+    vi.spyOn(rehearsals, 'create').mockImplementationOnce((async (document: never) => {
+      await agents.deleteOne({ _id: agentId });
+      return create(document);
+    }) as never);
+    expect((await start()).status).toBe(404);
+    expect(await rehearsals.countDocuments({ agent_id: agentId })).toBe(0);
   });
 });
