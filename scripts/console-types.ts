@@ -36,6 +36,7 @@ const ANSWERS = {
   Recording: 'get /v1/agent/sessions/{session_id}/recording',
   Refusals: 'get /v1/agent/refusals',
   Rehearsal: 'get /v1/agent/agents/{agent_id}/rehearsals/{rehearsal_id}',
+  RehearsalEstimate: 'post /v1/agent/agents/{agent_id}/rehearsals/estimate',
   ReplayedCall: 'post /v1/agent/sessions/{session_id}/replay',
   Scorecard: 'get /v1/agent/agents/{agent_id}/scorecard',
   ScorecardAlerts: 'get /v1/agent/agents/{agent_id}/scorecard/alerts',

@@ -5,6 +5,7 @@ import { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Api } from '#cli/api.ts';
 import { addRehearseCommand } from '#cli/rehearse.ts';
+import type { JudgedResult } from '#protocol/judged-rehearsal.ts';
 import { type RehearsalRecord, type RunOutcome, rehearsalRecord } from '#protocol/rehearsal.ts';
 import { addCall, NO_REHEARSED_CALLS, resultOf } from '#protocol/rehearsal-tally.ts';
 import { rehearseCall } from '#runtime/replay/rehearsal/rehearse-call.ts';
@@ -32,17 +33,46 @@ async function recordOf(status: RehearsalRecord['status']): Promise<RehearsalRec
   });
 }
 
+const estimated = { value: 0.2, low: 0.1, high: 0.35 };
+const figures = {
+  ...{ turns: 50, calls: 20, same: 30, better: 10, worse: 6, different: 4 },
+  ...{ same_share: estimated, better_share: estimated, worse_share: estimated, different_share: estimated },
+};
+const JUDGED: JudgedResult = {
+  ...{ status: 'ended', model: 'openai/gpt-4.1', judge_model: 'openai/gpt-4.1-mini', max_cost: '1.00' },
+  ...{ cost: '0.42', cost_unknown: '0.03', stopped: 'max_cost', calls_read: 20, turns_found: 90 },
+  ...{ turns_sampled: 60, turns_judged: 50, not_judged: { not_asked: 8, failed: 2, gone: 0 } },
+  noise: { turns: 8, differing: 1, share: { value: 0.12, low: 0.02, high: 0.4 } },
+  ...{ all: figures, by_language: [], by_number: [] },
+  to_read: [
+    {
+      ...{ session_id: 'call-3', verdict: 'worse', at: '2026-11-01T09:00:00.000Z', second: 12.5 },
+      reason: 'It names no price.',
+      call_answer: { text: 'Ten euros.', calls: [] },
+      draft_answer: { text: 'Let me see.', calls: [{ tool_name: 'price', arguments: '{}' }] },
+    },
+  ],
+};
+const ESTIMATE = {
+  ...{ calls_found: 30, calls_read: 20, turns_found: 90, turns_sampled: 60, turns_again: 6 },
+  ...{ model: 'openai/gpt-4.1', judge_model: 'openai/gpt-4.1-mini', input_tokens: 90_000 },
+  ...{ output_tokens: 8_000, cost: '0.40', max_cost: '1.00', is_priced: true },
+};
+
 describe('parley rehearse', () => {
   let server: Server;
   let ended: RehearsalRecord['status'];
   const bodies: string[] = [];
+  let judged: JudgedResult | undefined;
 
   beforeAll(async () => {
     server = createServer(async (request, response) => {
       if (request.method === 'POST') {
         for await (const chunk of request) bodies.push(String(chunk));
-        response.end(JSON.stringify(await recordOf('running')));
-      } else if (request.url?.endsWith('/rehearsals/r1')) response.end(JSON.stringify(await recordOf(ended)));
+        const isEstimate = request.url?.endsWith('/estimate') === true;
+        response.end(JSON.stringify(isEstimate ? ESTIMATE : await recordOf('running')));
+      } else if (request.url?.endsWith('/rehearsals/r1'))
+        response.end(JSON.stringify({ ...(await recordOf(ended)), judged }));
       else response.end(JSON.stringify({ agents: [{ agent_id: 'a1', name: 'Ann' }], next_cursor: null }));
     });
     server.listen(0, '127.0.0.1');
@@ -76,6 +106,32 @@ describe('parley rehearse', () => {
     expect(printed).toMatch(/Recorded by another version of the turn machine: 2/);
     expect(printed).toMatch(/Not judged, although the draft changes it: prompt\.system_prompt/);
     expect(printed).toMatch(/Nothing is known beyond the first difference/);
+  });
+
+  it('shows what a judge would cost, and spends nothing without a yes', async () => {
+    ended = 'completed';
+    bodies.length = 0;
+    await expect(parley('rehearse', 'Ann', '--max-cost', '1.00')).rejects.toThrow(
+      'Nothing was asked and nothing was spent: add --yes to go on',
+    );
+    expect(bodies.map((body) => JSON.parse(body))).toEqual([{ days: 30, judge: { max_cost: '1.00' } }]);
+  });
+
+  it('prints the verdicts with their noise and cost, why it stopped, and the turns to read', async () => {
+    ended = 'completed';
+    judged = JUDGED;
+    const options = ['--max-cost', '1.00', '--turns', '60', '--judge-model', 'openai/gpt-4.1-mini', '--yes'];
+    const printed = await parley('rehearse', 'Ann', ...options);
+    judged = undefined;
+    const judge = { max_cost: '1.00', turns: 60, model: 'openai/gpt-4.1-mini' };
+    expect(JSON.parse(bodies.at(-1) ?? '')).toEqual({ days: 30, judge });
+    expect(printed).toMatch(/expected cost +0\.40 dollars/);
+    expect(printed).toMatch(/50 of 60 turns judged by openai\/gpt-4\.1-mini, for 0\.42 dollars of 1\.00/);
+    expect(printed).toMatch(/Stopped: the next question could have cost more than was left/);
+    expect(printed).toMatch(/worse +6 +20\.0 % \(10\.0 to 35\.0\)/);
+    expect(printed).toMatch(/asked twice, differs from itself in 12\.0 %/);
+    expect(printed).toMatch(/worse: It names no price\.\n.*calls\/call-3\?t=12\.5/);
+    expect(printed).toMatch(/draft: Let me see\. \[price {}\]/);
   });
 
   it('says why a rehearsal failed', async () => {

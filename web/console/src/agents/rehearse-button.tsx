@@ -1,14 +1,15 @@
 /** Rehearsing: runs the last calls again under the saved draft, and shows what would have been different. */
-import { Alert, Button, Modal, Progress, Stack, Table, Text } from '@mantine/core';
+import { Alert, Button, Group, Modal, Progress, Stack, Table, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useState } from 'react';
 import { Link } from 'wouter';
 import { call } from '../api/client.ts';
 import { useChange, useRead } from '../api/queries.ts';
 import type { Agent, Rehearsal } from '../api/types.ts';
-import { milliseconds, percent, seconds, words } from '../parts/format.ts';
+import { dollars, milliseconds, percent, seconds, words } from '../parts/format.ts';
 import { Loaded } from '../parts/states.tsx';
 import { DataTable } from '../parts/table.tsx';
+import { JudgedTurns, JudgeOptions, type MostCost } from './rehearse-judge.tsx';
 
 const REFRESH_MS = 1_000;
 
@@ -19,28 +20,48 @@ export function RehearseButton({ agent, isDirty }: { agent: Agent; isDirty: bool
   const [isOpen, dialog] = useDisclosure(false);
   const [id, setId] = useState<string | null>(null);
   const path = `/v1/agent/agents/${agent.agent_id}/rehearsals`;
-  const start = useChange(() => call<Rehearsal>('POST', path, {}), {
-    touches: [path],
-    onDone: ({ rehearsal_id }) => {
-      setId(rehearsal_id);
-      dialog.open();
-    },
-  });
+  const open = () => {
+    setId(null);
+    dialog.open();
+  };
   return (
     <>
       <Button
         variant="default"
         disabled={isDirty}
         title={isDirty ? 'Save the draft first' : undefined}
-        loading={start.isPending}
-        onClick={() => start.mutate()}
+        onClick={open}
       >
         Rehearse…
       </Button>
       <Modal opened={isOpen} onClose={dialog.close} title={`Rehearsal of ${agent.name}`} size="xl" centered>
-        {id !== null && isOpen && <Result path={`${path}/${id}`} />}
+        {isOpen && (id === null ? <Start path={path} onStart={setId} /> : <Result path={`${path}/${id}`} />)}
       </Modal>
     </>
+  );
+}
+
+/** Says what a rehearsal is, and what its judge would cost. */
+function Start({ path, onStart }: { path: string; onStart: (id: string) => void }) {
+  const [cost, setCost] = useState<MostCost>(null);
+  const body = cost === null ? {} : { judge: { max_cost: cost.toFixed(2) } };
+  const start = useChange(() => call<Rehearsal>('POST', path, body), {
+    touches: [path],
+    onDone: ({ rehearsal_id }) => onStart(rehearsal_id),
+  });
+  return (
+    <Stack>
+      <Text size="sm">
+        Runs the calls of the last 30 days again under the saved draft. Nothing changes, and without a judge
+        nothing is charged.
+      </Text>
+      <JudgeOptions path={path} cost={cost} onChange={setCost} />
+      <Group justify="flex-end">
+        <Button loading={start.isPending} onClick={() => start.mutate()}>
+          {cost === null ? 'Rehearse' : `Rehearse for at most ${dollars(cost.toFixed(2))}`}
+        </Button>
+      </Group>
+    </Stack>
   );
 }
 
@@ -53,10 +74,10 @@ function Result({ path }: { path: string }) {
       {(record) => (
         <Stack>
           <Text size="sm">
-            The calls of the last 30 days run again under the saved draft. Nothing changes and nothing is
-            charged.
+            The calls of the last 30 days run again under the saved draft. Nothing changes.
           </Text>
           <Scope record={record} />
+          {record.judged && <JudgedTurns judged={record.judged} />}
           {record.result.all.calls > 0 && (
             <>
               <AllFigures all={record.result.all} />
@@ -66,7 +87,7 @@ function Result({ path }: { path: string }) {
               <ToListen calls={record.result.to_listen} />
             </>
           )}
-          <Unknown />
+          <Unknown isJudged={record.judged !== undefined} />
         </Stack>
       )}
     </Loaded>
@@ -94,8 +115,8 @@ function Scope({ record }: { record: Rehearsal }) {
       )}
       {not_judged.length > 0 && (
         <Alert color="yellow" variant="outline">
-          Not judged, although the draft changes it: {not_judged.join(', ')}. Calls may differ sooner than
-          this says.
+          Not judged{record.judged ? ' but by turns' : ''}, although the draft changes it:{' '}
+          {not_judged.join(', ')}. Calls may differ sooner than this says.
         </Alert>
       )}
     </>
@@ -186,7 +207,7 @@ function ToListen({ calls }: { calls: Rehearsal['result']['to_listen'] }) {
   );
 }
 
-function Unknown() {
+function Unknown({ isJudged }: { isJudged: boolean }) {
   return (
     <div>
       <Text size="sm" fw={500}>
@@ -194,7 +215,11 @@ function Unknown() {
       </Text>
       <ul className="plain-list">
         <li>what happens beyond the first difference of a call: the facts there belong to another call</li>
-        <li>what another prompt, model, voice, tool or knowledge would have said</li>
+        <li>
+          {isJudged
+            ? 'what the caller would have said after another answer: each turn is judged alone'
+            : 'what another prompt, model, voice, tool or knowledge would have said'}
+        </li>
         <li>whether a caller who had heard the agent would have gone on by themselves</li>
       </ul>
     </div>

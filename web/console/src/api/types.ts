@@ -1189,8 +1189,158 @@ export type Rehearsal = {
       second: number | null;
     }[];
   };
+  judged?: {
+    status: "waiting" | "running" | "ended";
+    model: string;
+    judge_model: string;
+    max_cost: string;
+    cost: string;
+    cost_unknown: string;
+    stopped: string | null;
+    calls_read: number;
+    turns_found: number;
+    turns_sampled: number;
+    turns_judged: number;
+    not_judged: {
+      not_asked: number;
+      failed: number;
+      gone: number;
+    };
+    noise: {
+      turns: number;
+      differing: number;
+      share: {
+        value: number;
+        low: number | null;
+        high: number | null;
+      };
+    };
+    all: {
+      turns: number;
+      calls: number;
+      same: number;
+      better: number;
+      worse: number;
+      different: number;
+      same_share: {
+        value: number;
+        low: number | null;
+        high: number | null;
+      };
+      better_share: {
+        value: number;
+        low: number | null;
+        high: number | null;
+      };
+      worse_share: {
+        value: number;
+        low: number | null;
+        high: number | null;
+      };
+      different_share: {
+        value: number;
+        low: number | null;
+        high: number | null;
+      };
+    };
+    by_language: {
+      turns: number;
+      calls: number;
+      same: number;
+      better: number;
+      worse: number;
+      different: number;
+      same_share: {
+        value: number;
+        low: number | null;
+        high: number | null;
+      };
+      better_share: {
+        value: number;
+        low: number | null;
+        high: number | null;
+      };
+      worse_share: {
+        value: number;
+        low: number | null;
+        high: number | null;
+      };
+      different_share: {
+        value: number;
+        low: number | null;
+        high: number | null;
+      };
+      name: string;
+    }[];
+    by_number: {
+      turns: number;
+      calls: number;
+      same: number;
+      better: number;
+      worse: number;
+      different: number;
+      same_share: {
+        value: number;
+        low: number | null;
+        high: number | null;
+      };
+      better_share: {
+        value: number;
+        low: number | null;
+        high: number | null;
+      };
+      worse_share: {
+        value: number;
+        low: number | null;
+        high: number | null;
+      };
+      different_share: {
+        value: number;
+        low: number | null;
+        high: number | null;
+      };
+      name: string;
+    }[];
+    to_read: {
+      session_id: string;
+      verdict: "same" | "better" | "worse" | "different";
+      at: string;
+      second: number | null;
+      reason: string;
+      call_answer: {
+        text: string;
+        calls: {
+          tool_name: string;
+          arguments: string;
+        }[];
+      };
+      draft_answer: {
+        text: string;
+        calls: {
+          tool_name: string;
+          arguments: string;
+        }[];
+      };
+    }[];
+  };
   created_at: string;
   finished_at: string | null;
+};
+
+/** Response of `POST /v1/agent/agents/{agent_id}/rehearsals/estimate`. */
+export type RehearsalEstimate = {
+  calls_found: number;
+  calls_read: number;
+  turns_found: number;
+  turns_sampled: number;
+  turns_again: number;
+  model: string;
+  judge_model: string;
+  input_tokens: number;
+  output_tokens: number;
+  cost: string;
+  max_cost: string;
+  is_priced: boolean;
 };
 
 /** Response of `POST /v1/agent/sessions/{session_id}/replay`. */
