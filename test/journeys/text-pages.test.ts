@@ -24,6 +24,7 @@ import { openWebhookReceiver, type WebhookReceiver } from '#test/fakes/webhook-r
 import { describeNeeds, has, itNeeds } from '#test/needs.ts';
 import { ConsolePage } from './console-page.ts';
 import { type Product, startProduct } from './product.ts';
+import { describeRehearsePage } from './rehearse-page.ts';
 import { callSilently } from './silent-phone.ts';
 import { launchBrowser } from './talk-page.ts';
 import { describeTuningPage } from './tuning-page.ts';
@@ -36,12 +37,21 @@ const NUMBER = '+14155550101';
 const PERSON = '+14155550111';
 /** Of the agent that is tuned. */
 const OTHER_NUMBER = '+14155550102';
+/** Of the agent whose draft is rehearsed. */
+const SECOND_NUMBER = '+14155550103';
 const HOURS = 'We open at eight in the morning and close at six in the evening.';
+/** The same, from the agent whose prompt says so. */
+const BRIEF = 'Eight to six.';
 const FREE = 'There is a table for two.';
 /** Slow enough to be seen while it is written, and to be cut in its middle. */
 const PIECE_MS = 150;
 
-const stage = { number: OTHER_NUMBER } as { product: Product; browser: Browser; number: string };
+const stage = { number: OTHER_NUMBER, secondNumber: SECOND_NUMBER } as {
+  product: Product;
+  browser: Browser;
+  number: string;
+  secondNumber: string;
+};
 let product: Product;
 let browser: Browser;
 let vendor: OpenaiServer;
@@ -53,12 +63,25 @@ let isRefusing = false;
 
 function answer({ messages, tools }: ChatBody): ChatScript {
   if (isRefusing) return { refusal: 400, pieces: [], toolCalls: [] };
+  if (String(messages[0]?.content).includes('You judge a test'))
+    return say(judgement(String(messages.at(-1)?.content)));
   const last = messages.at(-1);
   if (last?.role === 'tool') return say(FREE);
   const offered = /"name":"(find_\w+)"/.exec(JSON.stringify(tools ?? []))?.[1];
   if (offered !== undefined && String(last?.content).includes('table'))
     return callTool(offered, { guests: 2 });
-  return say(HOURS);
+  return say(String(messages[0]?.content).includes('You answer, briefly.') ? BRIEF : HOURS);
+}
+
+/** The answer of the draft, which stands for its prompt, is better wherever it stands. */
+function judgement(shown: string): string {
+  const [call = '', first = ''] = [shown, shown.split('<first_answer>')[1]];
+  const result = !call.includes(BRIEF)
+    ? 'same'
+    : first.split('</first_answer>')[0]?.includes(BRIEF)
+      ? 'first'
+      : 'second';
+  return JSON.stringify({ result, reason: 'It names the hours.' });
 }
 
 beforeAll(async () => {
@@ -67,7 +90,7 @@ beforeAll(async () => {
     startTwilioServer(),
     openWebhookReceiver(),
   ]);
-  twilio.available.push(offeredNumber(NUMBER), offeredNumber(OTHER_NUMBER));
+  twilio.available.push(offeredNumber(NUMBER), offeredNumber(OTHER_NUMBER), offeredNumber(SECOND_NUMBER));
   receiver.answer = () => ({ status: 200, body: '{"free": true}' });
   product = await startProduct({
     environment: {
@@ -313,4 +336,7 @@ describeNeeds(NEEDED)('a guest who moves from text messages to a call and back',
     (await product.ask('GET', `/v1/agent/text-sessions?${query}`)).text_sessions;
 });
 
-describe('the settings of an agent', () => describeTuningPage(stage));
+describe('the settings of an agent', () => {
+  describeTuningPage(stage);
+  describeRehearsePage(stage);
+});

@@ -4,9 +4,8 @@
  */
 import type { Browser } from 'playwright-core';
 import { beforeAll, describe, expect } from 'vitest';
-import { PhoneCaller } from '#caller/phone-caller.ts';
-import { prepareScene } from '#caller/scene.ts';
 import { itNeeds } from '#test/needs.ts';
+import { askByPhone } from './ask-by-phone.ts';
 import { ConsolePage } from './console-page.ts';
 import type { Product } from './product.ts';
 
@@ -14,7 +13,6 @@ import type { Product } from './product.ts';
 const PORTS = { first: 30_300, last: 30_319 };
 const PATIENCE = { timeout: 240_000 };
 const PHONE = { width: 360, height: 740 };
-const QUESTION = 'When do you open?';
 
 /** Describes them on a shared product, whose recogniser hears the question and which can buy the number. */
 export function describeTuningPage(stage: {
@@ -52,7 +50,7 @@ export function describeTuningPage(stage: {
         const tuning = region(person, 'Tuning on past calls');
         await person.press('Judge them', tuning);
         await tuning.getByText('No call can be judged').waitFor();
-        await talkToIt();
+        await askByPhone(product, { agentId, number: stage.number, ports: PORTS });
         await tuning.getByLabel('Latest calls').selectOption('20');
         await person.press('Judge them', tuning);
         await tuning.getByText(/^Computed over 1 call and \d+ pauses?, /).waitFor();
@@ -106,28 +104,5 @@ export function describeTuningPage(stage: {
         await person.close();
       },
     );
-
-    /** A call with a question and its answer. */
-    async function talkToIt(): Promise<void> {
-      const { number } = stage;
-      await product.ask('POST', '/v1/agent/phone-numbers', {
-        provider: 'managed',
-        phone_number: number,
-        agent_id: agentId,
-      });
-      const scene = prepareScene({
-        name: 'opening hours',
-        steps: [{ do: 'say', text: QUESTION }, { do: 'listen' }],
-      });
-      const { outcome } = await new PhoneCaller({ ports: PORTS }).call({
-        target: product.sipAddress(number),
-        scene,
-      });
-      expect(outcome).toEqual({ type: 'answered', endedBy: 'caller' });
-      await product.until('the call has ended', async () => {
-        const { sessions } = await product.ask('GET', `/v1/agent/sessions?agent_id=${agentId}`);
-        return sessions[0]?.status === 'completed';
-      });
-    }
   });
 }
