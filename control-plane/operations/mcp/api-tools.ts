@@ -85,6 +85,7 @@ const UNCONFIRMED: ReadonlySet<string> = new Set([
   'PATCH /v1/agent/knowledge-sources/{source_id}',
   'POST /v1/agent/sessions/{session_id}/replay',
   'POST /v1/agent/agents/{agent_id}/rehearsals',
+  'POST /v1/agent/agents/{agent_id}/rehearsals/estimate',
 ]);
 
 const CONFIRM = {
