@@ -257,8 +257,8 @@ const FAULTS = {
   test_spending_reached: {
     status: 429,
     message:
-      'The agent tests, judged rehearsals and suggestions of this account have reached their daily limit of ' +
-      '{limit} dollars for language models: try again after 00:00 UTC',
+      'The agent tests, judged rehearsals and suggestions of this account have reached their daily limit ' +
+      'of {limit} dollars for language models: try again after 00:00 UTC',
     reason: 'test_spending_reached',
   },
   share_of_workers: {

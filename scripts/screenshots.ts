@@ -198,6 +198,7 @@ async function takeConsole(
     'agent-tools': `/agents/${agentId}/tools`,
     'agent-conversation': `/agents/${agentId}/conversation`,
     'agent-tuning': `/agents/${agentId}/conversation`,
+    'agent-rehearsal': `/agents/${agentId}`,
     'agent-phone': `/agents/${agentId}/phone`,
     'agent-analysis': `/agents/${agentId}/analysis`,
     'agent-test-call': `/agents/${agentId}/test`,
@@ -258,6 +259,11 @@ const ACTIONS: Readonly<Record<string, (person: ConsolePage) => Promise<void>>> 
     await person.press('Judge them', section);
     await section.getByText(/^Computed over/).waitFor();
     await toTop(person, section);
+  },
+  'agent-rehearsal': async (person) => {
+    await person.press('Rehearse…');
+    await person.press('Rehearse', person.page.getByRole('dialog'));
+    await person.see('Calls that would differ');
   },
 };
 

@@ -28,9 +28,9 @@ const INSTRUCTIONS = [
   '- "same": the caller would get the same information, question or action.',
   '- "first" or "second": they differ, and this one is better for the caller.',
   '- "different": they differ, and neither is better.',
-  'The order of the answers means nothing. An answer may end early because the caller interrupted it: do not ' +
-    'count that against it. Words that only bridge a wait, such as “One moment, please”, do not count. A call ' +
-    'of a tool counts as the action that it asks for.',
+  'The order of the answers means nothing. An answer may end early because the caller interrupted it: do ' +
+    'not count that against it. Words that only bridge a wait, such as “One moment, please”, do not count. ' +
+    'A call of a tool counts as the action that it asks for.',
   'Answer with one JSON object and nothing else: {"result": "same" | "first" | "second" | "different", ' +
     '"reason": one sentence}.',
 ].join('\n');

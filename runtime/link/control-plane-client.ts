@@ -233,8 +233,7 @@ class LinkClient implements ControlPlaneClient {
       spools_of: [...this.#adopted.keys()],
       wall_time: this.#deps.clock.wallTime(),
       ...(this.#deps.lease && { awaits_check: true }),
-      sip_servers: [...facts.sipServers],
-      web_ready: facts.isWebReady,
+      ...{ sip_servers: [...facts.sipServers], web_ready: facts.isWebReady },
       ...({ takes_stream: true, takes_text: true, judges_pauses: true } as const),
       ...({ rehearses: true, judges_turns: true } as const),
     };

@@ -1,6 +1,7 @@
 /**
  * Requests from the control plane to a worker: a browser's offer, a colleague who joins or leaves a call, the
- * replay of ended calls, questions about their turns, the suggestion of an agent, and the stream of a call that was handed over.
+ * replay of ended calls, questions about their turns, the suggestion of an agent, and the stream of a call
+ * that was handed over.
  */
 import type { Clock } from '#base/clock.ts';
 import type { EgressGuard } from '#base/egress.ts';

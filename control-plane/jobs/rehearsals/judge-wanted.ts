@@ -1,4 +1,4 @@
-/** The judge that a request wants: parsed, checked against what can be asked, and estimated before it costs. */
+/** The judge that a request wants: parsed, checked against what can be asked, and estimated. */
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { formatMoney, parseMoney } from '#base/money.ts';

@@ -84,7 +84,7 @@ function Estimate({ estimate }: { estimate: RehearsalEstimate }) {
 
 /** What the judge has found so far. */
 export function JudgedTurns({ judged }: { judged: Judged }) {
-  const { all, noise, not_judged, turns_judged, turns_sampled, stopped } = judged;
+  const { all, noise, not_judged, turns_judged, turns_sampled, stopped, judge_model } = judged;
   const missing = not_judged.failed + not_judged.gone;
   return (
     <Stack>
@@ -92,7 +92,7 @@ export function JudgedTurns({ judged }: { judged: Judged }) {
         <Progress value={(100 * turns_judged) / Math.max(1, turns_sampled)} aria-label="Turns judged" />
       )}
       <Text size="sm">
-        {turns_judged} of {turns_sampled} turns judged by {judged.judge_model}, for {dollars(judged.cost)} of{' '}
+        {turns_judged} of {turns_sampled} turns judged by {judge_model}, for {dollars(judged.cost)} of{' '}
         {dollars(judged.max_cost)}
         {judged.cost_unknown === '0.00'
           ? ''
