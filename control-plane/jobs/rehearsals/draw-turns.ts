@@ -39,16 +39,17 @@ interface Source {
   readonly wanted: number;
 }
 
-/** Draws at most so many turns, in random order. */
+/** Draws at most so many turns, in random order; `listed`: calls looked through, the newest. */
 export async function drawTurns(
   context: Context,
   { calls, found, wanted }: Source,
-  { seed, turns: most }: { readonly seed: string; readonly turns: number },
+  { seed, turns: most, listed }: { readonly seed: string; readonly turns: number; readonly listed: number },
 ): Promise<Drawn> {
-  const share = Math.min(wanted, LIMITS.judgedCallsRead) / Math.max(1, found);
+  const share = Math.min(wanted, LIMITS.judgedCallsRead) / Math.max(1, Math.min(found, listed));
+  const isDrawn = (id: string) => randomOf(`${seed}/${id}`) < share;
   const all: { readonly key: number; readonly turn: DrawnTurn }[] = [];
   let callsRead = 0;
-  for await (const session of drawnCalls(context, calls, (id) => randomOf(`${seed}/${id}`) < share)) {
+  for await (const session of drawnCalls(context, calls, { isDrawn, listed })) {
     const items = await readTimeline(context, session);
     callsRead += 1;
     for (const point of askingPoints(items))
@@ -78,10 +79,10 @@ export function randomOf(text: string): number {
 async function* drawnCalls(
   context: Context,
   calls: Source['calls'],
-  isDrawn: (id: string) => boolean,
+  { isDrawn, listed }: { readonly isDrawn: (id: string) => boolean; readonly listed: number },
 ): AsyncGenerator<SessionDocument> {
   let cursor: string | undefined;
-  for (;;) {
+  for (let seen = 0; seen < listed; seen += PAGE_SIZE) {
     const query = { cursor, page_size: PAGE_SIZE, include_total: false };
     const page = await findSessionPage(context, { filter: callsOf(calls), query, without: DETAIL_FIELDS });
     const ids = page.rows.map(({ _id }) => _id).filter(isDrawn);

@@ -16,6 +16,8 @@ const TICK_MS = 2_000;
 /** A question may take a minute. */
 const LEASE_MS = 120_000;
 const GIVE_UP_MS = 10 * 60_000;
+/** Turns are drawn from the newest calls, at most so many: listing them takes seconds of the lease. */
+const LISTED_CALLS = 20_000;
 /** Rehearsals that are judged at once: none waits for another one's model. */
 const AT_ONCE = 20;
 const NO_WORKER = 'No worker has asked a model for ten minutes';
@@ -102,7 +104,8 @@ async function advance(context: Context, rehearsal: Judged, runner: string): Pro
 async function draw(context: Context, rehearsal: Judged): Promise<JudgeState> {
   const { judgedTurns } = context.models;
   const { _id: seed, judge, calls_found: found, calls_wanted: wanted } = rehearsal;
-  const drawn = await drawTurns(context, { calls: rehearsal, found, wanted }, { seed, turns: judge.turns });
+  const options = { seed, turns: judge.turns, listed: LISTED_CALLS };
+  const drawn = await drawTurns(context, { calls: rehearsal, found, wanted }, options);
   await judgedTurns.deleteMany({ rehearsal_id: seed });
   const turns = await turnsOf(context, rehearsal, drawn);
   if (turns.length > 0) await judgedTurns.insertMany(turns);

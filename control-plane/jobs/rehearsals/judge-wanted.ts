@@ -17,6 +17,8 @@ import { turnsAgain } from './judge-runner.ts';
 import type { JudgedDraft } from './turn-question.ts';
 
 const DEFAULT_TURNS = 100;
+/** An estimate is about the newest calls, at most so many: a client waits for it. */
+const LISTED_CALLS = 5_000;
 /** Usual for English; other languages have fewer bytes in a token, or more. */
 const BYTES_PER_TOKEN = 4;
 /** Tokens of a usual answer, and of a verdict. */
@@ -82,7 +84,8 @@ export async function estimateJudge(
 ): Promise<JudgedEstimate> {
   const { calls_found: found, calls_wanted: wanted } = rehearsal;
   const seed = randomUUID();
-  const drawn = await drawTurns(context, { calls: rehearsal, found, wanted }, { seed, turns: judge.turns });
+  const options = { seed, turns: judge.turns, listed: LISTED_CALLS };
+  const drawn = await drawTurns(context, { calls: rehearsal, found, wanted }, options);
   const again = turnsAgain(drawn.turns.length);
   const factor = drawn.turns.length === 0 ? 0 : 1 + again / drawn.turns.length;
   const agentBytes = fixedBytes(draft);

@@ -109,6 +109,7 @@ describe('an assistant', () => {
       'create_agent_test',
       'create_tool',
       'create_tool_server',
+      'estimate_judged_rehearsal',
       'rehearse_agent_draft_on_its_latest_calls',
       'replay_call_with_other_conversation_settings',
       'run_tests_against_agent_draft',
