@@ -411,14 +411,17 @@ class Agents(Resource):
         *,
         calls: int = OMITTED,
         days: int = OMITTED,
+        judge: api.AgentCreateRehearsalRequestJudge = OMITTED,
         options: RequestOptions = RequestOptions(),
     ) -> api.AgentRehearsal:
         """Rehearse an agent's draft on its latest calls. Starts to run the agent's ended calls of the last
         days again under its draft, from their flight logs: which calls would go another way, and where.
         Beyond the first difference of a call only single pauses are judged; a changed prompt, model,
-        voice, tool or knowledge is not judged, and `not_judged` names it. Changes and charges nothing. One
-        at once and 6 a minute for an account. Any account key. 404 if the agent is missing or belongs to
-        another team; 429. Poll the rehearsal for its progress and result.
+        voice, tool or knowledge is named in `not_judged`, and with `judge` the draft’s model is asked
+        again at sampled turns and a judge compares, for at most `max_cost`. Changes nothing, and without
+        `judge` costs nothing. One at once and 6 a minute for an account. Any account key. 404 if the agent
+        is missing or belongs to another team; 409 custom_model_not_judged or demo_model_not_judged; 422;
+        429. Poll the rehearsal for its progress and result.
         """
         call = Call(
             "POST",
@@ -426,8 +429,34 @@ class Agents(Resource):
             body=given({
                 "calls": calls,
                 "days": days,
+                "judge": judge,
             }),
             takes_key=True,
+        )
+        return self._transport.json(call, options)
+
+    def create_rehearsal_estimate(
+        self,
+        agent_id: str,
+        *,
+        judge: api.AgentCreateRehearsalRequestJudge,
+        calls: int = OMITTED,
+        days: int = OMITTED,
+        options: RequestOptions = RequestOptions(),
+    ) -> api.AgentCreateRehearsalEstimateAnswer:
+        """Estimate a judged rehearsal. Draws turns as the rehearsal would, and returns how many there are and
+        the expected tokens and list price. Asks no model, and changes and costs nothing. 12 a minute for
+        an account. Any account key. 404 if the agent is missing or belongs to another team; 409
+        custom_model_not_judged or demo_model_not_judged; 422; 429.
+        """
+        call = Call(
+            "POST",
+            route("/v1/agent/agents/{}/rehearsals/estimate", agent_id),
+            body=given({
+                "calls": calls,
+                "days": days,
+                "judge": judge,
+            }),
         )
         return self._transport.json(call, options)
 

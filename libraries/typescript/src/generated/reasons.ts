@@ -9,6 +9,8 @@ export type ErrorReason =
   | 'call_file_too_large'
   | 'call_has_no_such_fault'
   | 'call_not_recorded'
+  | 'custom_model_not_judged'
+  | 'demo_model_not_judged'
   | 'destination_invalid'
   | 'destination_not_allowed'
   | 'flight_log_unreadable'

@@ -232,9 +232,11 @@ export class Agents extends Resource {
    * Rehearse an agent's draft on its latest calls. Starts to run the agent's ended calls of the last days
    * again under its draft, from their flight logs: which calls would go another way, and where. Beyond the
    * first difference of a call only single pauses are judged; a changed prompt, model, voice, tool or
-   * knowledge is not judged, and `not_judged` names it. Changes and charges nothing. One at once and 6 a
-   * minute for an account. Any account key. 404 if the agent is missing or belongs to another team; 429.
-   * Poll the rehearsal for its progress and result.
+   * knowledge is named in `not_judged`, and with `judge` the draft’s model is asked again at sampled turns
+   * and a judge compares, for at most `max_cost`. Changes nothing, and without `judge` costs nothing. One at
+   * once and 6 a minute for an account. Any account key. 404 if the agent is missing or belongs to another
+   * team; 409 custom_model_not_judged or demo_model_not_judged; 422; 429. Poll the rehearsal for its
+   * progress and result.
    */
   createRehearsal(
     agentId: string,
@@ -247,6 +249,21 @@ export class Agents extends Resource {
       body,
       takesKey: true,
     };
+    return this.transport.json(call, options);
+  }
+
+  /**
+   * Estimate a judged rehearsal. Draws turns as the rehearsal would, and returns how many there are and the
+   * expected tokens and list price. Asks no model, and changes and costs nothing. 12 a minute for an
+   * account. Any account key. 404 if the agent is missing or belongs to another team; 409
+   * custom_model_not_judged or demo_model_not_judged; 422; 429.
+   */
+  createRehearsalEstimate(
+    agentId: string,
+    body: Api.AgentCreateRehearsalEstimateRequest,
+    options: RequestOptions = {},
+  ): Promise<Api.AgentCreateRehearsalEstimateAnswer> {
+    const call: Call = { method: 'POST', path: route`/v1/agent/agents/${agentId}/rehearsals/estimate`, body };
     return this.transport.json(call, options);
   }
 
