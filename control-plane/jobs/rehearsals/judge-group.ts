@@ -176,8 +176,9 @@ async function settle(
 }
 
 async function isHopeless({ models }: Pick<Context, 'models'>, rehearsalId: string): Promise<boolean> {
+  // The version of a call may have had a model that cannot be asked again: that says nothing of the draft's.
   const count = (state: JudgedTurnDocument['state']) =>
-    models.judgedTurns.countDocuments({ rehearsal_id: rehearsalId, state });
+    models.judgedTurns.countDocuments({ rehearsal_id: rehearsalId, kind: 'draft', state });
   return (await count('failed')) >= HOPELESS_TURNS && (await count('judged')) === 0;
 }
 

@@ -5,7 +5,7 @@ import { judgedEstimate } from '#protocol/judged-rehearsal.ts';
 import { rehearsalRecord } from '#protocol/rehearsal.ts';
 import { findAgent } from '../../catalogue/agents/agent-store.ts';
 import type { Context } from '../../platform/context.ts';
-import { type Caller, callerOf } from '../../platform/http/auth.ts';
+import { type Caller, callerOf, requireBeta } from '../../platform/http/auth.ts';
 import { listOf, listQuery } from '../../platform/http/lists.ts';
 import { keyedHeaders, makeOnce } from '../../platform/http/once-per-key.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
@@ -49,6 +49,8 @@ export function registerRehearsalRoutes(app: ApiServer, context: Context): void 
     async (request, reply) => {
       const caller = callerOf(request);
       const { agent_id: agentId } = request.params;
+      // As agent tests, it uses the operator's language models.
+      if (request.body.judge) requireBeta(context, caller);
       const rehearsal = await makeOnce(context, request, {
         make: (id) =>
           runningCallsAgain(context, caller, 'rehearsals', () =>
@@ -63,7 +65,7 @@ export function registerRehearsalRoutes(app: ApiServer, context: Context): void 
   app.post(
     '/v1/agent/agents/:agent_id/rehearsals/estimate',
     {
-      config: { isAudited: false },
+      config: { access: 'beta', isAudited: false },
       schema: { tags, params: agentPath, body: estimateBody, response: { 200: judgedEstimate } },
     },
     async (request) => {

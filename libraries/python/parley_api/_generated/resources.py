@@ -419,9 +419,10 @@ class Agents(Resource):
         Beyond the first difference of a call only single pauses are judged; a changed prompt, model,
         voice, tool or knowledge is named in `not_judged`, and with `judge` the draft’s model is asked
         again at sampled turns and a judge compares, for at most `max_cost`. Changes nothing, and without
-        `judge` costs nothing. One at once and 6 a minute for an account. Any account key. 404 if the agent
-        is missing or belongs to another team; 409 custom_model_not_judged or demo_model_not_judged; 422;
-        429. Poll the rehearsal for its progress and result.
+        `judge` costs nothing. One at once and 6 a minute for an account. Any account key; with `judge`,
+        beta access. 403 beta_required; 404 if the agent is missing or belongs to another team; 409
+        custom_model_not_judged or demo_model_not_judged; 422; 429. Poll the rehearsal for its progress and
+        result.
         """
         call = Call(
             "POST",
@@ -446,8 +447,8 @@ class Agents(Resource):
     ) -> api.AgentCreateRehearsalEstimateAnswer:
         """Estimate a judged rehearsal. Draws turns as the rehearsal would, and returns how many there are and
         the expected tokens and list price. Asks no model, and changes and costs nothing. 12 a minute for
-        an account. Any account key. 404 if the agent is missing or belongs to another team; 409
-        custom_model_not_judged or demo_model_not_judged; 422; 429.
+        an account. Needs beta access: 403 beta_required. 404 if the agent is missing or belongs to another
+        team; 409 custom_model_not_judged or demo_model_not_judged; 422; 429.
         """
         call = Call(
             "POST",

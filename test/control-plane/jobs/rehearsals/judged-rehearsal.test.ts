@@ -103,6 +103,17 @@ describe('a judged rehearsal', () => {
     expect(spent?.micros).toBe(4 * ANSWER_MICROS);
   });
 
+  it('uses the operator’s models, so that its account needs beta access; without a judge it needs none', async () => {
+    const startAs = (key: string, judge?: object) =>
+      calls.request('POST', `/v1/agent/agents/${calls.agentId}/rehearsals`, {
+        key,
+        body: { ...(judge && { judge }) },
+      });
+    const { key } = await calls.createUser({ beta_access: false });
+    expect((await startAs(key, { max_cost: '1.00' })).status).toBe(403);
+    expect((await startAs(key)).status).toBe(404);
+  });
+
   it('is absent without a judge', async () => {
     await calls.endedCall(OPENING);
     const { body } = await calls.start();
