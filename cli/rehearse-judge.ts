@@ -4,7 +4,7 @@ import type { JudgedEstimate, JudgedFigures, JudgedResult } from '#protocol/judg
 import type { TurnAnswer } from '#protocol/judged-turns.ts';
 import { type Api, CommandError } from './api.ts';
 import type { CommandContext } from './command-context.ts';
-import { printFacts, printTable } from './output.ts';
+import { printable, printFacts, printTable } from './output.ts';
 
 /** The judge as the API takes it. */
 export interface JudgeOptions {
@@ -62,7 +62,7 @@ export function printJudged(judged: JudgedResult, url: string): void {
   );
   if (judged.cost_unknown !== '0.00')
     console.log(`At most ${judged.cost_unknown} dollars more for answers that never came`);
-  if (judged.stopped !== null) console.log(`Stopped: ${reasonOf(judged.stopped)}`);
+  if (judged.stopped !== null) console.log(`Stopped: ${printable(reasonOf(judged.stopped))}`);
   for (const [count, what] of [
     [not_judged.not_asked, 'Turns not asked'],
     [not_judged.failed, 'Turns whose model or judge gave no usable answer'],
@@ -82,7 +82,7 @@ export function printJudged(judged: JudgedResult, url: string): void {
     console.log(`\nThe version of the call, asked twice, differs from itself in ${share(noise.share)}`);
   for (const turn of to_read) {
     const at = turn.second === null ? '' : `?t=${turn.second.toFixed(1)}`;
-    console.log(`\n${turn.verdict}: ${turn.reason}\n${url}/console/calls/${turn.session_id}${at}`);
+    console.log(`\n${turn.verdict}: ${printable(turn.reason)}\n${url}/console/calls/${turn.session_id}${at}`);
     console.log(`  call:  ${answerOf(turn.call_answer)}\n  draft: ${answerOf(turn.draft_answer)}`);
   }
   console.log('\nEach turn is judged alone: what the caller would have said next is not known.');
@@ -115,10 +115,8 @@ function reasonOf(stopped: string): string {
 }
 
 function answerOf({ text, calls }: TurnAnswer): string {
-  return [text, ...calls.map((call) => `[${call.tool_name} ${call.arguments}]`)]
-    .filter((part) => part !== '')
-    .join(' ')
-    .replaceAll('\n', ' ');
+  const parts = [text, ...calls.map((call) => `[${call.tool_name} ${call.arguments}]`)];
+  return printable(parts.filter((part) => part !== '').join(' '));
 }
 
 /** A share in percent, with its interval. */
