@@ -47,20 +47,24 @@ export const turnQuestion = z.discriminatedUnion('step', [
 ]);
 export type TurnQuestion = z.output<typeof turnQuestion>;
 
-const cost_micros = z.number().int().nonnegative();
+/** List price of what the model has reported; and the most of what it may have billed without a report. */
+const costs = {
+  cost_micros: z.number().int().nonnegative(),
+  unknown_micros: z.number().int().nonnegative().optional(),
+};
 
 /** What became of a question. */
 export const questionOutcome = z.discriminatedUnion('outcome', [
-  z.object({ outcome: z.literal('answered'), answer: turnAnswer, cost_micros }),
+  z.object({ outcome: z.literal('answered'), answer: turnAnswer, ...costs }),
   z.object({
     outcome: z.literal('compared'),
     result: z.enum(['same', 'first', 'second', 'different']),
     reason: z.string(),
-    cost_micros,
+    ...costs,
   }),
   /** It could cost more than it may, so no model was asked. */
   z.object({ outcome: z.literal('dear'), needs_micros: z.number().int().nonnegative() }),
-  z.object({ outcome: z.literal('failed'), error: z.string(), cost_micros }),
+  z.object({ outcome: z.literal('failed'), error: z.string(), ...costs }),
 ]);
 export type QuestionOutcome = z.output<typeof questionOutcome>;
 

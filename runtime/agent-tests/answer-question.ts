@@ -1,13 +1,14 @@
 /**
  * Asks a model about one turn of an ended call: an agent's model answers on the history as it was heard, or a
  * judge compares two answers. No tool runs, no other model stands in, and each model is asked once: a
- * question costs no more than it may.
+ * question costs no more than it may. A vendor may bill an answer that never came whole: such a question has
+ * the most that it can have cost as its unknown price.
  */
 import type { Clock } from '#base/clock.ts';
 import type { EgressGuard } from '#base/egress.ts';
 import type { Logger } from '#base/log.ts';
 import { agentConfig } from '#config/agent-config.ts';
-import { DEMO_MODEL_ID } from '#config/language-models.ts';
+import { costOf, DEMO_MODEL_ID } from '#config/language-models.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import {
   JUDGED_OUTPUT_TOKENS,
@@ -19,10 +20,9 @@ import {
 import type { McpTokens } from '#protocol/mcp-tokens.ts';
 import type { CallKnowledge } from '../knowledge/knowledge-search.ts';
 import { queryOf, retrieve } from '../knowledge/retrieve.ts';
-import { type LanguageModel, ModelError } from '../llm/llm.ts';
+import { type ChatDelta, type LanguageModel, ModelError, ModelMissing } from '../llm/llm.ts';
 import { createBlockingRunner } from '../text-turns/blocking-tools.ts';
 import { createTextAgent } from '../text-turns/text-agent.ts';
-import { meteredModel } from '../text-turns/watched-model.ts';
 import { shownItems } from '../tools/hidden-failure.ts';
 import { historyOf } from '../turn/loop/failover-config.ts';
 import { compareAnswers } from './compare-answers.ts';
@@ -59,11 +59,15 @@ class TooDear extends Error {
 
 /** Answers a question. Never rejects because of a model. */
 export async function answerQuestion(question: TurnQuestion, deps: QuestionDeps): Promise<QuestionOutcome> {
-  let cost_micros = 0;
+  const bill: Bill = { micros: 0, unknownMicros: 0 };
+  const costs = () => ({
+    cost_micros: bill.micros,
+    ...(bill.unknownMicros > 0 && { unknown_micros: bill.unknownMicros }),
+  });
   const failed = (error: string): QuestionOutcome => ({
     outcome: 'failed',
     error: error.slice(0, ERROR_CHARS),
-    cost_micros,
+    ...costs(),
   });
   const plan =
     question.step === 'answer'
@@ -75,20 +79,18 @@ export async function answerQuestion(question: TurnQuestion, deps: QuestionDeps)
         };
   const model = deps.modelFor(plan);
   if (model.isCustom || model.id === DEMO_MODEL_ID) return failed(`${model.id} cannot be asked again`);
-  const metered = meteredModel(askedOnce(model, question.most_micros), (micros) => {
-    cost_micros += micros;
-  });
+  const once = askedOnce(model, question.most_micros, bill);
   const end = new AbortController();
   const late = new ModelError(`no answer within ${QUESTION_MS / 1_000} s`, { retryable: false });
   const timer = deps.clock.after(QUESTION_MS, () => end.abort(late));
   try {
     if (question.step === 'answer') {
-      const answer = await answerOf(question, { model: metered, signal: end.signal, deps });
-      return { outcome: 'answered', answer, cost_micros };
+      const answer = await answerOf(question, { model: once, signal: end.signal, deps });
+      return { outcome: 'answered', answer, ...costs() };
     }
-    const verdict = await compareAnswers(metered, question, { clock: deps.clock, signal: end.signal });
+    const verdict = await compareAnswers(once, question, { clock: deps.clock, signal: end.signal });
     return verdict
-      ? { outcome: 'compared', ...verdict, cost_micros }
+      ? { outcome: 'compared', ...verdict, ...costs() }
       : failed('the answer of the judging model cannot be parsed');
   } catch (error) {
     if (error instanceof TooDear) return { outcome: 'dear', needs_micros: error.needsMicros };
@@ -151,8 +153,15 @@ async function answerOf(
   }
 }
 
+/** The cost of a question, micro-dollars. */
+interface Bill {
+  micros: number;
+  /** The most that a request without a report may have cost. */
+  unknownMicros: number;
+}
+
 /** The same model, with short answers; a request is sent at most once, and none that could be too dear. */
-function askedOnce(model: LanguageModel, allowedMicros: number): LanguageModel {
+function askedOnce(model: LanguageModel, allowedMicros: number, bill: Bill): LanguageModel {
   return {
     id: model.id,
     isCustom: model.isCustom,
@@ -161,14 +170,31 @@ function askedOnce(model: LanguageModel, allowedMicros: number): LanguageModel {
       const bytes = Buffer.byteLength(JSON.stringify([request.messages, request.tools]));
       const needsMicros = mostMicros(model.id, bytes);
       if (needsMicros > allowedMicros) throw new TooDear(needsMicros);
+      bill.unknownMicros += needsMicros;
       try {
-        yield* model.stream({ ...request, maxOutputTokens: JUDGED_OUTPUT_TOKENS });
+        for await (const delta of model.stream({ ...request, maxOutputTokens: JUDGED_OUTPUT_TOKENS })) {
+          if (isReport(delta)) {
+            bill.micros += costOf(delta.modelId ?? model.id, delta.usage);
+            bill.unknownMicros -= needsMicros;
+          }
+          yield delta;
+        }
       } catch (error) {
         if (!(error instanceof ModelError)) throw error;
+        if (isUnbilled(error)) bill.unknownMicros -= needsMicros;
         throw new ModelError(error.message, { retryable: false, status: error.status, cause: error });
       }
     },
   };
+}
+
+function isReport(delta: ChatDelta): delta is Extract<ChatDelta, { type: 'finish' }> {
+  return delta.type === 'finish' && delta.usage.inputTokens !== null && delta.usage.outputTokens !== null;
+}
+
+/** Nothing was asked, or the vendor refused to answer. */
+function isUnbilled(error: ModelError): boolean {
+  return error instanceof ModelMissing || (error.status ?? 0) >= 400;
 }
 
 /** Today is the day of the call. */

@@ -18,7 +18,7 @@ import type { CallPlan } from '#protocol/call-plan.ts';
 import { createCustomModel } from './custom.ts';
 import { createDemoModel } from './demo.ts';
 import { hedgedModel } from './hedged-model.ts';
-import { type LanguageModel, ModelError } from './llm.ts';
+import { type LanguageModel, ModelMissing } from './llm.ts';
 import { reachesAddress } from './local/local-addresses.ts';
 import { createLocalModel } from './local/local-model.ts';
 import { measuredModel } from './measured-model.ts';
@@ -114,7 +114,7 @@ function failingModel(id: string, message: string): LanguageModel {
     isCustom: false,
     // biome-ignore lint/correctness/useYield: it only throws
     async *stream() {
-      throw new ModelError(message, { retryable: false });
+      throw new ModelMissing(message);
     },
   };
 }

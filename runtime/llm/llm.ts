@@ -78,6 +78,13 @@ export class ModelError extends Error {
   }
 }
 
+/** No request was sent: there is no model to ask. */
+export class ModelMissing extends ModelError {
+  constructor(message: string) {
+    super(message, { retryable: false });
+  }
+}
+
 /** A language model. */
 export interface LanguageModel {
   /** `<provider>/<model>`, or `custom`. */

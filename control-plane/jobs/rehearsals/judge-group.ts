@@ -37,7 +37,8 @@ export async function judgeGroup(
   rehearsal: RehearsalDocument & { readonly judge: JudgeState },
   store: StoreJudge,
 ): Promise<Advance> {
-  const judge = await settledAfterCrash(context, rehearsal.judge);
+  const judge = await settledAfterCrash(context, rehearsal, store);
+  if (!judge) return { did: 'lost' };
   const turns = await nextTurns(context, rehearsal._id);
   if (turns.length === 0) return { did: 'ended', judge };
   const unpaid = await requireTestSpending(context, rehearsal.team_id).catch(asFault);
@@ -103,16 +104,17 @@ async function storeOutcome(context: Context, prepared: Prepared, outcome: Outco
   const { judgedTurns } = context.models;
   const { turn } = prepared;
   const asks = { $inc: { asks: 1 } };
-  const last_micros = costOfOutcome(outcome);
+  const { spent: last_micros, lost: last_lost_micros } = costOfOutcome(outcome, prepared);
+  const costs = { last_micros, last_lost_micros };
   const { matchedCount } = await judgedTurns.updateOne(
     { _id: turn._id, asks: turn.asks, session_id: turn.session_id },
-    { $set: { ...changeAfter(prepared, outcome), last_micros }, ...asks } as never,
+    { $set: { ...changeAfter(prepared, outcome), ...costs }, ...asks } as never,
   );
   // Its caller was forgotten meanwhile: only what it has cost is kept.
   if (matchedCount === 0)
     await judgedTurns.updateOne(
       { _id: turn._id, asks: turn.asks },
-      { $set: { state: 'gone', last_micros }, ...asks },
+      { $set: { state: 'gone', ...costs }, ...asks },
     );
 }
 
@@ -156,12 +158,11 @@ async function settle(
   { judge, rehearsal }: { readonly judge: JudgeState; readonly rehearsal: RehearsalDocument },
   { chosen, outcomes }: { readonly chosen: readonly Prepared[]; readonly outcomes: readonly Outcome[] },
 ): Promise<Advance> {
-  const spent = outcomes.reduce((sum, outcome) => sum + costOfOutcome(outcome), 0);
-  const lost = chosen.reduce(
-    (sum, { micros }, index) => sum + (outcomes[index]?.outcome === 'unanswered' ? micros : 0),
-    0,
-  );
-  await countTestSpending(context, rehearsal.team_id, spent);
+  const costs = chosen.map((one, index) => costOfOutcome(outcomes[index] ?? { outcome: 'unanswered' }, one));
+  const spent = costs.reduce((sum, cost) => sum + cost.spent, 0);
+  const lost = costs.reduce((sum, cost) => sum + cost.lost, 0);
+  // Counted first: after a kill between the two it is counted again, rather than never.
+  await countTestSpending(context, rehearsal.team_id, spent + lost);
   const settled: JudgeState = {
     ...judge,
     asked: [],
@@ -182,24 +183,39 @@ async function isHopeless({ models }: Pick<Context, 'models'>, rehearsalId: stri
   return (await count('failed')) >= HOPELESS_TURNS && (await count('judged')) === 0;
 }
 
-/** Settles what a process that died had reserved: what is stored has its price, the rest counts as spent. */
+/**
+ * Settles what a process that died had reserved: what is stored has its price, the rest counts as spent. Null
+ * if another process has the rehearsal.
+ */
 async function settledAfterCrash(
-  { models }: Pick<Context, 'models'>,
-  judge: JudgeState,
-): Promise<JudgeState> {
+  context: Context,
+  { judge, team_id }: RehearsalDocument & { readonly judge: JudgeState },
+  store: StoreJudge,
+): Promise<JudgeState | null> {
+  if (judge.asked.length === 0) return judge;
   let { spent_micros, lost_micros } = judge;
   for (const { turn, asks, micros } of judge.asked) {
-    const stored = await models.judgedTurns
-      .findById(turn, { asks: 1, last_micros: 1 })
-      .lean<Pick<JudgedTurnDocument, 'asks' | 'last_micros'>>();
-    if (stored && stored.asks > asks) spent_micros += stored.last_micros;
-    else lost_micros += micros;
+    const stored = await context.models.judgedTurns
+      .findById(turn, { asks: 1, last_micros: 1, last_lost_micros: 1 })
+      .lean<Pick<JudgedTurnDocument, 'asks' | 'last_micros' | 'last_lost_micros'>>();
+    const isStored = stored !== null && stored.asks > asks;
+    spent_micros += isStored ? stored.last_micros : 0;
+    lost_micros += isStored ? stored.last_lost_micros : micros;
   }
-  return { ...judge, asked: [], spent_micros, lost_micros };
+  const more = spent_micros + lost_micros - judge.spent_micros - judge.lost_micros;
+  await countTestSpending(context, team_id, more);
+  const settled = { ...judge, asked: [], spent_micros, lost_micros };
+  return (await store(settled)) ? settled : null;
 }
 
-function costOfOutcome(outcome: Outcome): number {
-  return 'cost_micros' in outcome ? outcome.cost_micros : 0;
+/** List price of what was reported, and the most that may have been spent besides; micro-dollars. */
+function costOfOutcome(
+  outcome: Outcome,
+  { micros }: Pick<Prepared, 'micros'>,
+): { readonly spent: number; readonly lost: number } {
+  if (outcome.outcome === 'unanswered') return { spent: 0, lost: micros };
+  if (!('cost_micros' in outcome)) return { spent: 0, lost: 0 };
+  return { spent: outcome.cost_micros, lost: outcome.unknown_micros ?? 0 };
 }
 
 function asFault(error: unknown): Fault {

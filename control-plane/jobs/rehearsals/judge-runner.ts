@@ -68,8 +68,14 @@ async function advanceOne(context: Context, _id: string, runner: string): Promis
 async function advance(context: Context, rehearsal: Judged, runner: string): Promise<boolean> {
   const { rehearsals } = context.models;
   const own = { _id: rehearsal._id, status: 'judging', lease_by: runner } as const;
-  const store = async (change: Partial<RehearsalDocument>) =>
-    (await rehearsals.updateOne(own, { $set: change } as never)).matchedCount > 0;
+  let { rev } = rehearsal.judge;
+  // Without other replicas all processes have one name: two at a time are told apart by what they have read.
+  const store = async ({ judge, ...change }: Partial<RehearsalDocument> & { readonly judge: JudgeState }) => {
+    const $set = { ...change, judge: { ...judge, rev: rev + 1 } };
+    const { matchedCount } = await rehearsals.updateOne({ ...own, 'judge.rev': rev } as never, { $set });
+    if (matchedCount > 0) rev += 1;
+    return matchedCount > 0;
+  };
   if (!rehearsal.judge.drawn) {
     const judge = await draw(context, rehearsal);
     if (await store({ judge, advanced_at: now(context) })) return true;
@@ -158,7 +164,8 @@ function toDocument(
     number: channel === 'web_voice' ? 'web' : (dialed_number ?? 'unknown'),
     at: new Date(point.atMs),
     second: startedAt && Math.max(0, Math.round((point.atMs - startedAt.getTime()) / 100) / 10),
-    ...{ state: 'drawn', attempts: 0, needs_micros: null, asks: 0, last_micros: 0 },
+    ...{ state: 'drawn', attempts: 0, needs_micros: null, asks: 0 },
+    ...{ last_micros: 0, last_lost_micros: 0 },
     ...{ verdict: null, content: null },
   };
 }

@@ -58,6 +58,7 @@ export async function openJudge(
   await requireNotOverdrawn(context, owner.userId);
   await requireTestSpending(context, owner.teamId);
   return {
+    rev: 0,
     draft_model: llm.model,
     judge_model,
     max_micros: parseMoney(wanted.max_cost) ?? 0,

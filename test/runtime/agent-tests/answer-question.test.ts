@@ -108,15 +108,25 @@ describe('a question about a turn', () => {
     const other = await startAnthropicServer([say('Hello.')]);
     script = { ...say(''), refusal: 503 };
     const outcome = await ask(answer(), { ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: other.url });
-    expect(outcome).toMatchObject({ outcome: 'failed', cost_micros: 0 });
+    expect(outcome).toEqual({ outcome: 'failed', error: 'The model answered HTTP 503', cost_micros: 0 });
     expect(server.requests).toHaveLength(1);
     expect(other.requests).toEqual([]);
     await other.close();
   });
 
-  it.each(['local/demo', 'groq/unknown-here'])('to %s fails with the reason', async (model) => {
+  it('whose answer breaks off has the most that it can have cost as its unknown price', async () => {
+    server.fault = { cut: 'body' };
+    const outcome = await ask(answer());
+    expect(outcome).toMatchObject({ outcome: 'failed', cost_micros: 0 });
+    const unknown = outcome.outcome === 'failed' ? (outcome.unknown_micros ?? 0) : 0;
+    expect(unknown).toBeGreaterThan(mostMicros(MODEL, Buffer.byteLength('When do you open?')));
+    expect(unknown).toBeLessThan(1_000_000);
+  });
+
+  it.each(['local/demo', 'groq/unknown-here'])('to %s fails with the reason, for nothing', async (model) => {
     const outcome = await ask(answer({}, testPlan({ llm: { model } }, WEB)));
-    expect(outcome).toMatchObject({ outcome: 'failed', error: expect.stringContaining(model) });
+    const error = expect.stringContaining(model);
+    expect(outcome).toEqual({ outcome: 'failed', error, cost_micros: 0 });
   });
 
   it('to the judge shows both answers with their calls, and returns the verdict with one sentence', async () => {

@@ -36,9 +36,13 @@ export interface JudgedTurnDocument {
   attempts: number;
   /** Price that a worker has named for the next question, micro-dollars; null before. */
   needs_micros: number | null;
-  /** Questions whose outcome is stored, and the list price of the last one, micro-dollars. */
+  /**
+   * Questions whose outcome is stored; of the last one the list price, and the most that it may have cost
+   * without a report, micro-dollars.
+   */
   asks: number;
   last_micros: number;
+  last_lost_micros: number;
   verdict: Verdict | null;
   /** `JudgedContent` as sealed JSON. */
   content: StoredBytes | null;
@@ -66,6 +70,7 @@ export const defineJudgedTurns = modelOf<JudgedTurnDocument>('JudgedTurn', () =>
       needs_micros: { type: Number, default: null },
       asks: { type: Number, default: 0 },
       last_micros: { type: Number, default: 0 },
+      last_lost_micros: { type: Number, default: 0 },
       verdict: { type: String, default: null },
       content: { type: Buffer, default: null } as never,
     },

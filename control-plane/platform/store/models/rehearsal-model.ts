@@ -14,6 +14,8 @@ export interface LeftOut {
 
 /** The judge of a rehearsal, and what it has cost. Amounts are micro-dollars. */
 export interface JudgeState {
+  /** Counts its changes: one that follows from an older state is not stored. */
+  rev: number;
   /** `<provider>/<model>` of the draft, and of the judge. */
   draft_model: string;
   judge_model: string;

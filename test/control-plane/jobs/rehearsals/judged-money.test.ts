@@ -44,6 +44,14 @@ async function untilEnded(id: string, runner = 'test'): Promise<TestResponse['bo
   return calls.read(id);
 }
 
+/** What the account's daily allowance has lost. */
+async function spentToday(id: string): Promise<number> {
+  const { spending, rehearsals } = calls.context.models;
+  const team = (await rehearsals.findById(id).lean())?.team_id;
+  const day = new Date(calls.clock.wallTime()).toISOString().slice(0, 10);
+  return (await spending.findById(`agent-tests:${team}:${day}`).lean())?.micros ?? 0;
+}
+
 const costsOf = ({ cost, cost_unknown }: { cost: string; cost_unknown: string }) =>
   (parseMoney(cost) ?? 0) + (parseMoney(cost_unknown) ?? 0);
 
@@ -96,6 +104,43 @@ describe('the cap of a judged rehearsal', () => {
     expect(judged).toMatchObject({ turns_judged: 3, cost_unknown: '0.00' });
     // Three answers of the draft, three of the version once more, and six of the judge.
     expect(costsOf(judged)).toBe(12 * 164);
+    expect(await spentToday(id)).toBe(12 * 164);
+  });
+
+  it('holds although a vendor bills answers that never come whole', async () => {
+    await endedCalls(12);
+    calls.dispatch.answerQuestion = async ({ most_micros: unknown_micros }) => ({
+      ...{ outcome: 'failed', error: 'the connection broke', cost_micros: 0, unknown_micros },
+    });
+    const id = await drawn('0.02');
+    const { judged } = await untilEnded(id);
+    expect(judged).toMatchObject({ stopped: 'max_cost', cost: '0.00' });
+    expect(calls.dispatch.questions.length).toBeLessThan(10);
+    const most = calls.dispatch.questions.reduce((sum, { most_micros }) => sum + most_micros, 0);
+    expect(costsOf(judged)).toBe(most);
+    expect(costsOf(judged)).toBeLessThanOrEqual(20_000);
+    expect(await spentToday(id)).toBe(most);
+  });
+
+  it('holds although two processes of one name judge at once: the slower one overwrites nothing', async () => {
+    await endedCalls(3);
+    const id = await drawn();
+    const { answerQuestion } = calls.dispatch;
+    let isLate = true;
+    const gate = Promise.withResolvers<void>();
+    calls.dispatch.answerQuestion = async (question) => {
+      if (isLate) await gate.promise;
+      return answerQuestion?.(question) ?? { outcome: 'failed', error: '', cost_micros: 0 };
+    };
+    const slower = judgeRehearsals(calls.context, 'test');
+    await vi.waitFor(() => expect(calls.dispatch.questions).toHaveLength(4));
+    const reserved = (await calls.read(id)).judged.cost_unknown;
+    isLate = false;
+    await judgeRehearsals(calls.context, 'test');
+    gate.resolve();
+    await slower;
+    expect((await calls.read(id)).judged.cost_unknown).toBe(reserved);
+    expect((await untilEnded(id)).judged).toMatchObject({ turns_judged: 3, cost_unknown: reserved });
   });
 
   it('names the price that a worker needs, when the reservation was too small', async () => {
