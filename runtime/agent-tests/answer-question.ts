@@ -173,10 +173,9 @@ function askedOnce(model: LanguageModel, allowedMicros: number, bill: Bill): Lan
       bill.unknownMicros += needsMicros;
       try {
         for await (const delta of model.stream({ ...request, maxOutputTokens: JUDGED_OUTPUT_TOKENS })) {
-          if (isReport(delta)) {
-            bill.micros += costOf(delta.modelId ?? model.id, delta.usage);
-            bill.unknownMicros -= needsMicros;
-          }
+          const micros = reportedMicros(delta, model.id);
+          bill.micros += micros ?? 0;
+          bill.unknownMicros -= micros === null ? 0 : needsMicros;
           yield delta;
         }
       } catch (error) {
@@ -188,8 +187,11 @@ function askedOnce(model: LanguageModel, allowedMicros: number, bill: Bill): Lan
   };
 }
 
-function isReport(delta: ChatDelta): delta is Extract<ChatDelta, { type: 'finish' }> {
-  return delta.type === 'finish' && delta.usage.inputTokens !== null && delta.usage.outputTokens !== null;
+/** The list price that the end of an answer reports; null where it reports none. */
+function reportedMicros(delta: ChatDelta, modelId: string): number | null {
+  if (delta.type !== 'finish') return null;
+  const { inputTokens, outputTokens } = delta.usage;
+  return inputTokens === null || outputTokens === null ? null : costOf(delta.modelId ?? modelId, delta.usage);
 }
 
 /** Nothing was asked, or the vendor refused to answer. */

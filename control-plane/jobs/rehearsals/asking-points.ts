@@ -9,6 +9,8 @@ export interface AskingPoint {
   readonly item: number;
   /** Time of the last of them, Unix ms. */
   readonly atMs: number;
+  /** Text of the call before the answer, bytes. */
+  readonly bytes: number;
   /** As the caller heard it. */
   readonly answer: TurnAnswer;
 }
@@ -20,12 +22,23 @@ type AnswerItem = Extract<SessionItem, { type: 'message' | 'tool_call' }>;
  * answer, where a colleague did, and where a transfer followed, which needs a telephone.
  */
 export function askingPoints(items: readonly SessionItem[]): AskingPoint[] {
+  let bytes = 0;
   return items.flatMap((item, index): AskingPoint[] => {
+    bytes += bytesOf([item]);
     if (!isAsking(item)) return [];
     const answer = answerAfter(items, index + 1);
     if (answer.length === 0 || answer.some(isTransfer)) return [];
-    return [{ item: index + 1, atMs: Date.parse(item.created_at), answer: toAnswer(answer) }];
+    return [{ item: index + 1, atMs: Date.parse(item.created_at), bytes, answer: toAnswer(answer) }];
   });
+}
+
+/** Words, calls and results, as a model reads them. */
+export function bytesOf(items: readonly SessionItem[]): number {
+  return items.reduce((sum, item) => {
+    if (item.type === 'message') return sum + Buffer.byteLength(item.content);
+    if (item.type === 'tool_call') return sum + Buffer.byteLength(item.input);
+    return item.type === 'tool_result' ? sum + Buffer.byteLength(item.output ?? item.error ?? '') : sum;
+  }, 0);
 }
 
 function isAsking(item: SessionItem): boolean {
@@ -38,8 +51,10 @@ function isAsking(item: SessionItem): boolean {
 /** The entries of one answer. A line that belongs to no turn, such as one after a silence, is none. */
 function answerAfter(items: readonly SessionItem[], from: number): AnswerItem[] {
   const answer: AnswerItem[] = [];
-  for (const item of items.slice(from)) {
-    if (item.type === 'knowledge_retrieval') continue;
+  // Read in place: a copy for each moment would make a long call quadratic.
+  for (let index = from; index < items.length; index += 1) {
+    const item = items[index];
+    if (!item || item.type === 'knowledge_retrieval') continue;
     const isAnswer = item.type === 'tool_call' || (item.type === 'message' && item.role === 'assistant');
     if (!isAnswer || item.turn_id === null || item.turn_id !== (answer[0]?.turn_id ?? item.turn_id)) break;
     answer.push(item);

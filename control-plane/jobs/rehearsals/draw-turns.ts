@@ -4,7 +4,6 @@
  */
 import { createHash } from 'node:crypto';
 import { LIMITS } from '#config/limits.ts';
-import type { SessionItem } from '#protocol/session-record.ts';
 import { DETAIL_FIELDS } from '../../calls/sessions/session-record.ts';
 import { readTimeline } from '../../calls/sessions/timeline.ts';
 import type { Context } from '../../platform/context.ts';
@@ -18,10 +17,10 @@ const PAGE_SIZE = 100;
 
 /** A turn that was drawn. */
 export interface DrawnTurn {
-  readonly session: SessionDocument;
-  readonly point: AskingPoint;
-  /** Text of the call before the answer, bytes. */
-  readonly bytes: number;
+  readonly session: Pick<SessionDocument, '_id' | 'version_id' | 'channel' | 'started_at' | 'dialed_number'>;
+  readonly item: AskingPoint['item'];
+  readonly atMs: AskingPoint['atMs'];
+  readonly bytes: AskingPoint['bytes'];
 }
 
 /** Turns drawn from calls. */
@@ -47,28 +46,23 @@ export async function drawTurns(
 ): Promise<Drawn> {
   const share = Math.min(wanted, LIMITS.judgedCallsRead) / Math.max(1, Math.min(found, listed));
   const isDrawn = (id: string) => randomOf(`${seed}/${id}`) < share;
-  const all: { readonly key: number; readonly turn: DrawnTurn }[] = [];
-  let callsRead = 0;
+  let drawn: { readonly key: number; readonly turn: DrawnTurn }[] = [];
+  let [callsRead, turnsFound] = [0, 0];
   for await (const session of drawnCalls(context, calls, { isDrawn, listed })) {
     const items = await readTimeline(context, session);
     callsRead += 1;
-    for (const point of askingPoints(items))
-      all.push({
-        key: randomOf(`${seed}/${session._id}/${point.item}`),
-        turn: { session, point, bytes: bytesOf(items.slice(0, point.item)) },
-      });
+    const points = askingPoints(items);
+    turnsFound += points.length;
+    // Without the contents of the call: many calls are long.
+    const { _id, version_id, channel, started_at, dialed_number } = session;
+    const of = { _id, version_id, channel, started_at, dialed_number };
+    const further = points.map(({ item, atMs, bytes }) => ({
+      key: randomOf(`${seed}/${_id}/${item}`),
+      turn: { session: of, item, atMs, bytes },
+    }));
+    drawn = [...drawn, ...further].sort((a, b) => a.key - b.key).slice(0, most);
   }
-  const turns = all.sort((a, b) => a.key - b.key).slice(0, most);
-  return { callsRead, turnsFound: all.length, turns: turns.map(({ turn }) => turn) };
-}
-
-/** Words, calls and results, as a model reads them. */
-export function bytesOf(items: readonly SessionItem[]): number {
-  return items.reduce((sum, item) => {
-    if (item.type === 'message') return sum + Buffer.byteLength(item.content);
-    if (item.type === 'tool_call') return sum + Buffer.byteLength(item.input);
-    return item.type === 'tool_result' ? sum + Buffer.byteLength(item.output ?? item.error ?? '') : sum;
-  }, 0);
+  return { callsRead, turnsFound, turns: drawn.map(({ turn }) => turn) };
 }
 
 /** Uniform in [0, 1). */

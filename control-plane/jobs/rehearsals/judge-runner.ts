@@ -154,16 +154,16 @@ export function turnsAgain(turns: number): number {
 
 function toDocument(
   { _id, team_id, agent_id }: Judged,
-  { session, point }: DrawnTurn,
+  { session, item, atMs }: DrawnTurn,
   order: number,
 ): Omit<JudgedTurnDocument, 'kind' | 'call' | 'language'> {
   const { started_at: startedAt, dialed_number, channel } = session;
   return {
     ...{ _id: `${_id}:${order}`, rehearsal_id: _id, team_id, agent_id, session_id: session._id, order },
-    item: point.item,
+    item,
     number: channel === 'web_voice' ? 'web' : (dialed_number ?? 'unknown'),
-    at: new Date(point.atMs),
-    second: startedAt && Math.max(0, Math.round((point.atMs - startedAt.getTime()) / 100) / 10),
+    at: new Date(atMs),
+    second: startedAt && Math.max(0, Math.round((atMs - startedAt.getTime()) / 100) / 10),
     ...{ state: 'drawn', attempts: 0, needs_micros: null, asks: 0 },
     ...{ last_micros: 0, last_lost_micros: 0 },
     ...{ verdict: null, content: null },

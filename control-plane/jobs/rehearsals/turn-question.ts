@@ -17,8 +17,8 @@ import type { JudgeState } from '../../platform/store/models/rehearsal-model.ts'
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
 import type { VersionDocument } from '../../platform/store/models/version-model.ts';
 import { findOneSession } from '../../platform/store/session-archive.ts';
-import { askingPoints } from './asking-points.ts';
-import { bytesOf, randomOf } from './draw-turns.ts';
+import { askingPoints, bytesOf } from './asking-points.ts';
+import { randomOf } from './draw-turns.ts';
 
 /** Sealing context of what is stored about a turn. */
 export const CONTENT = 'judged_turn';

@@ -129,7 +129,7 @@ describe('a question about a turn', () => {
     expect(outcome).toEqual({ outcome: 'failed', error, cost_micros: 0 });
   });
 
-  it('to the judge shows both answers with their calls, and returns the verdict with one sentence', async () => {
+  it('to the judge shows both answers with their calls, and returns the verdict with a reason', async () => {
     script = say('Gladly: {"result": "second", "reason": "It books."}');
     expect(await ask(compare())).toEqual({
       ...{ outcome: 'compared', result: 'second', reason: 'It books.', cost_micros: 164 },

@@ -67,4 +67,23 @@ describe('the moments at which an agent’s model was asked', () => {
     const items = [message('user', 'Bye.'), asked('_hang_up_call', 'builtin')];
     expect(askingPoints(items)[0]?.answer.calls[0]?.tool_name).toBe('_hang_up_call');
   });
+
+  it('say how much text stood before each, and read each entry a few times, however long a call is', () => {
+    let reads = 0;
+    const counted = (item: ReturnType<typeof message>) => ({
+      ...item,
+      get content() {
+        reads += 1;
+        return item.content;
+      },
+    });
+    const items = Array.from({ length: 1_000 }, (_, turn) => [
+      counted(message('user', 'Four', turn)),
+      counted(message('assistant', 'Yes', turn)),
+    ]).flat();
+    const points = askingPoints(items);
+    expect(points.map(({ bytes }) => bytes).slice(0, 3)).toEqual([4, 11, 18]);
+    expect(points).toHaveLength(1_000);
+    expect(reads).toBeLessThan(5 * items.length);
+  });
 });

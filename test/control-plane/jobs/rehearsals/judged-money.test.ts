@@ -122,7 +122,7 @@ describe('the cap of a judged rehearsal', () => {
     expect(await spentToday(id)).toBe(most);
   });
 
-  it('holds although two processes of one name judge at once: the slower one overwrites nothing', async () => {
+  it('holds while two processes of one name judge: the slower one overwrites nothing', async () => {
     await endedCalls(3);
     const id = await drawn();
     const { answerQuestion } = calls.dispatch;
