@@ -173,9 +173,7 @@ function askedOnce(model: LanguageModel, allowedMicros: number, bill: Bill): Lan
       bill.unknownMicros += needsMicros;
       try {
         for await (const delta of model.stream({ ...request, maxOutputTokens: JUDGED_OUTPUT_TOKENS })) {
-          const micros = reportedMicros(delta, model.id);
-          bill.micros += micros ?? 0;
-          bill.unknownMicros -= micros === null ? 0 : needsMicros;
+          countReport(bill, delta, { modelId: model.id, needsMicros });
           yield delta;
         }
       } catch (error) {
@@ -187,11 +185,17 @@ function askedOnce(model: LanguageModel, allowedMicros: number, bill: Bill): Lan
   };
 }
 
-/** The list price that the end of an answer reports; null where it reports none. */
-function reportedMicros(delta: ChatDelta, modelId: string): number | null {
-  if (delta.type !== 'finish') return null;
+/** Once the end of an answer reports its tokens, it has a list price. */
+function countReport(
+  bill: Bill,
+  delta: ChatDelta,
+  { modelId, needsMicros }: { readonly modelId: string; readonly needsMicros: number },
+): void {
+  if (delta.type !== 'finish') return;
   const { inputTokens, outputTokens } = delta.usage;
-  return inputTokens === null || outputTokens === null ? null : costOf(delta.modelId ?? modelId, delta.usage);
+  if (inputTokens === null || outputTokens === null) return;
+  bill.micros += costOf(delta.modelId ?? modelId, delta.usage);
+  bill.unknownMicros -= needsMicros;
 }
 
 /** Nothing was asked, or the vendor refused to answer. */

@@ -67,6 +67,11 @@ function inert(text: string): string {
   return text.replaceAll('<', '‹').replaceAll('>', '›');
 }
 
+/** In one line, so that no text can pretend to be another entry of the call or an action. */
+function inLine(text: string): string {
+  return text.replace(/[\p{Zl}\p{Zp}\p{Cc}]/gu, ' ');
+}
+
 function history(items: readonly SessionItem[]): string {
   const text = items.flatMap(lineOf).join('\n');
   return text.length <= HISTORY_CHARS ? text : `[…]\n${text.slice(-HISTORY_CHARS)}`;
@@ -75,11 +80,13 @@ function history(items: readonly SessionItem[]): string {
 function lineOf(item: SessionItem): string[] {
   switch (item.type) {
     case 'message':
-      return [`${{ user: 'Caller', assistant: 'Agent', human: 'Colleague' }[item.role]}: ${item.content}`];
+      return [
+        `${{ user: 'Caller', assistant: 'Agent', human: 'Colleague' }[item.role]}: ${inLine(item.content)}`,
+      ];
     case 'tool_call':
-      return [`Agent calls ${item.tool_name} with ${item.input}`];
+      return [`Agent calls ${item.tool_name} with ${inLine(item.input)}`];
     case 'tool_result':
-      return [`${item.tool_name} answers: ${item.output ?? item.error ?? 'nothing'}`];
+      return [`${item.tool_name} answers: ${inLine(item.output ?? item.error ?? 'nothing')}`];
     default:
       return [];
   }
@@ -87,7 +94,7 @@ function lineOf(item: SessionItem): string[] {
 
 function lines({ text, calls }: TurnAnswer): string {
   return [
-    ...(text === '' ? [] : [`Says: ${text}`]),
-    ...calls.map((call) => `Calls ${call.tool_name} with ${call.arguments}`),
+    ...(text === '' ? [] : [`Says: ${inLine(text)}`]),
+    ...calls.map((call) => `Calls ${inLine(call.tool_name)} with ${inLine(call.arguments)}`),
   ].join('\n');
 }

@@ -47,7 +47,7 @@ const JUDGED: JudgedResult = {
   to_read: [
     {
       ...{ session_id: 'call-3', verdict: 'worse', at: '2026-11-01T09:00:00.000Z', second: 12.5 },
-      reason: 'It names no price.',
+      reason: 'It names no price.\u001b[2J',
       call_answer: { text: 'Ten euros.', calls: [] },
       draft_answer: { text: 'Let me see.', calls: [{ tool_name: 'price', arguments: '{}' }] },
     },
@@ -130,7 +130,9 @@ describe('parley rehearse', () => {
     expect(printed).toMatch(/Stopped: the next question could have cost more than was left/);
     expect(printed).toMatch(/worse +6 +20\.0 % \(10\.0 to 35\.0\)/);
     expect(printed).toMatch(/asked twice, differs from itself in 12\.0 %/);
-    expect(printed).toMatch(/worse: It names no price\.\n.*calls\/call-3\?t=12\.5/);
+    // A judge repeats what a caller has said: nothing of it reaches the terminal as a command.
+    expect(printed).not.toContain('\u001b');
+    expect(printed).toMatch(/worse: It names no price\. \[2J\n.*calls\/call-3\?t=12\.5/);
     expect(printed).toMatch(/draft: Let me see\. \[price {}\]/);
   });
 

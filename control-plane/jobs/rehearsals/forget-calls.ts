@@ -7,9 +7,8 @@ type Stored = Pick<RehearsalDocument, '_id' | 'tally'>;
 
 /**
  * Removes these calls from the calls to listen to and the turns to read of a team's rehearsals; they stay
- * counted. The keys of the
- * calls must be gone. A running rehearsal loses its lease, so that calls which a process has read before are
- * not stored: it reads them again.
+ * counted. The keys of the calls must be gone. A running rehearsal loses its lease, so that calls which a
+ * process has read before are not stored: it reads them again.
  */
 export async function forgetCalls(
   { models }: Pick<Context, 'models'>,
@@ -52,14 +51,17 @@ export async function removeRehearsals(
   );
 }
 
-/** Deletes rehearsals with their turns. */
+/** Deletes rehearsals with their turns: these first, so that a kill leaves none without its rehearsal. */
 export async function deleteRehearsals(
   { models }: Pick<Context, 'models'>,
   ids: readonly string[],
 ): Promise<void> {
   if (ids.length === 0) return;
+  const turns = { rehearsal_id: { $in: [...ids] } };
+  await models.judgedTurns.deleteMany(turns);
   await models.rehearsals.deleteMany({ _id: { $in: [...ids] } });
-  await models.judgedTurns.deleteMany({ rehearsal_id: { $in: [...ids] } });
+  // Drawn meanwhile; a later draw finds no rehearsal, and removes its own.
+  await models.judgedTurns.deleteMany(turns);
 }
 
 /** Removes the answers of turns until then; their verdicts stay counted. */

@@ -18,7 +18,7 @@ const LEASE_MS = 120_000;
 const GIVE_UP_MS = 10 * 60_000;
 /** Turns are drawn from the newest calls, at most so many: listing them takes seconds of the lease. */
 const LISTED_CALLS = 20_000;
-/** Rehearsals that are judged at once: none waits for another one's model. */
+/** Rehearsals that a process judges at once. */
 const AT_ONCE = 20;
 const NO_WORKER = 'No worker has asked a model for ten minutes';
 
@@ -35,19 +35,55 @@ export function startJudgeRunner(context: Context): BackgroundLoop {
     isDone,
     waitsFor: ['rehearsals', 'judgedTurns'],
   } as const;
-  return startBackgroundLoop(context, options, () => judgeRehearsals(context, runner));
+  const underWay: UnderWay = new Map();
+  const loop = startBackgroundLoop(context, options, () => startQuestions(context, runner, underWay));
+  const whenStill = () => Promise.all(underWay.values());
+  return {
+    kick: () => loop.kick(),
+    async idle() {
+      await loop.idle();
+      await whenStill();
+    },
+    async close() {
+      await loop.close();
+      await whenStill();
+    },
+  };
 }
 
-/** The next questions of every rehearsal. */
+/** Questions of rehearsals in this process. */
+type UnderWay = Map<string, Promise<void>>;
+
+/** The next questions of every rehearsal, until they are answered. */
 export async function judgeRehearsals(context: Context, runner: string): Promise<void> {
-  const { rehearsals } = context.models;
-  const open = await rehearsals
-    .find({ status: 'judging' }, { _id: 1 })
+  const underWay: UnderWay = new Map();
+  await startQuestions(context, runner, underWay);
+  await Promise.all(underWay.values());
+}
+
+/** Starts the next questions of rehearsals that have none: a slow model delays only its own rehearsal. */
+async function startQuestions(context: Context, runner: string, underWay: UnderWay): Promise<void> {
+  const room = AT_ONCE - underWay.size;
+  if (room <= 0) return;
+  const open = await context.models.rehearsals
+    .find({ status: 'judging', _id: { $nin: [...underWay.keys()] } }, { _id: 1 })
     .sort({ advanced_at: 1 })
-    .limit(AT_ONCE)
+    .limit(room)
     .lean<Pick<RehearsalDocument, '_id'>[]>();
-  const advanced = await Promise.all(open.map(({ _id }) => advanceOne(context, _id, runner)));
-  if (advanced.includes(true)) context.workSignals.notify('judged-turns');
+  for (const { _id } of open) underWay.set(_id, askNext(context, { _id, runner, underWay }));
+}
+
+/** Never rejects. */
+async function askNext(
+  context: Context,
+  { _id, runner, underWay }: { readonly _id: string; readonly runner: string; readonly underWay: UnderWay },
+): Promise<void> {
+  const hasMore = await advanceOne(context, _id, runner).catch((error: unknown) => {
+    context.logger.error({ err: error, rehearsalId: _id }, 'failed to store that turns were not judged');
+    return false;
+  });
+  underWay.delete(_id);
+  if (hasMore) context.workSignals.notify('judged-turns');
 }
 
 async function advanceOne(context: Context, _id: string, runner: string): Promise<boolean> {

@@ -31,6 +31,8 @@ export interface JudgedCalls extends TestCalls {
   readonly asked: Record<'judge' | 'draft' | 'again', string[]>;
   /** Another user with an agent. */
   renew(config?: object): Promise<void>;
+  /** Another user with an agent, besides those that are there. */
+  another(config?: object): Promise<void>;
   endedCall(turns: readonly (readonly [string, string])[], endUserId?: string): Promise<string>;
   start(judge?: object, body?: object): Promise<TestResponse>;
   read(id: string): Promise<TestResponse['body']>;
@@ -87,6 +89,9 @@ export async function openJudgedCalls(environment: Record<string, string> = {}):
       await api.context.models.rehearsals.deleteMany({});
       await api.context.models.judgedTurns.deleteMany({});
       for (const list of Object.values(asked)) list.length = 0;
+      await calls.another(config);
+    },
+    async another(config: object = {}) {
       calls.user = await api.createUser();
       const prompt = { system_prompt: OLD, first_message_mode: 'off' };
       calls.agentId = await api.publishAgent(calls.user, { llm: { model: MODEL }, prompt, ...config });

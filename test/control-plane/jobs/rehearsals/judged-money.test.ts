@@ -1,8 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { parseMoney } from '#base/money.ts';
 import { fault } from '#config/errors.ts';
-import { judgeRehearsals } from '#control-plane/jobs/rehearsals/judge-runner.ts';
+import { judgeRehearsals, startJudgeRunner } from '#control-plane/jobs/rehearsals/judge-runner.ts';
+import { runRehearsals } from '#control-plane/jobs/rehearsals/rehearsal-runner.ts';
 import { enforceRetention } from '#control-plane/operations/privacy/retention.ts';
+import type { QuestionOutcome } from '#protocol/judged-turns.ts';
 import { say } from '#test/fakes/openai-server.ts';
 import type { TestResponse } from '../../test-api.ts';
 import { type JudgedCalls, openJudgedCalls, prefers } from './judged-calls.ts';
@@ -158,6 +160,37 @@ describe('the cap of a judged rehearsal', () => {
 });
 
 describe('a judged rehearsal that cannot go on', () => {
+  it('delays no other one: a model that never answers belongs to its own account', async () => {
+    await endedCalls(1);
+    const hung = await drawn();
+    const { agentId, user, dispatch } = calls;
+    const { answerQuestion } = dispatch;
+    let isHung = true;
+    const gate = Promise.withResolvers<QuestionOutcome>();
+    dispatch.answerQuestion = (question) =>
+      isHung ? gate.promise : (answerQuestion?.(question) ?? gate.promise);
+    // The lease of the pass that drew its turn ends.
+    await calls.clock.advance(120_000);
+    const runner = startJudgeRunner(calls.context);
+    try {
+      await vi.waitFor(() => expect(dispatch.questions.length).toBeGreaterThan(0));
+      isHung = false;
+      await calls.another();
+      await endedCalls(1);
+      const { body } = await calls.start({ max_cost: '1.00' });
+      await runRehearsals(calls.context, 'test');
+      await vi.waitFor(async () => {
+        await calls.clock.advance(2_000);
+        expect((await calls.read(body.rehearsal_id)).status).toBe('completed');
+      }, 20_000);
+      Object.assign(calls, { agentId, user });
+      expect((await calls.read(hung)).judged.turns_judged).toBe(0);
+    } finally {
+      gate.resolve({ outcome: 'failed', error: 'late', cost_micros: 0 });
+      await runner.close();
+    }
+  });
+
   it('leaves a turn out after two questions in vain', async () => {
     await endedCalls(1);
     calls.answers.draft = { ...say(''), refusal: 400 };
@@ -204,6 +237,21 @@ describe('a judged rehearsal that cannot go on', () => {
 });
 
 describe('what a judged rehearsal stores about a person', () => {
+  it('is deleted with the rehearsal, although the process that deletes it is killed on the way', async () => {
+    await endedCalls(1);
+    const { rehearsal_id } = await calls.rehearsed();
+    const { judgedTurns, rehearsals } = calls.context.models;
+    const { request, user, clock } = calls;
+    await request('PATCH', '/v1/agent/privacy', { key: user.key, body: { flight_logs_days: 1 } });
+    await clock.advance(2 * DAY_MS);
+    for (const model of [judgedTurns, rehearsals]) {
+      vi.spyOn(model, 'deleteMany').mockRejectedValueOnce(new Error('killed'));
+      await enforceRetention(calls.context, 'test').catch(() => undefined);
+    }
+    await enforceRetention(calls.context, 'test');
+    expect(await judgedTurns.countDocuments({ rehearsal_id })).toBe(0);
+  });
+
   it('loses the answers of an erased call, and keeps their verdict counted', async () => {
     await endedCalls(1, 'u-1');
     const { rehearsal_id, judged } = await calls.rehearsed();
