@@ -109,6 +109,9 @@ export const LIMITS = {
   judgedTurns: 500,
   /** our choice: calls that are read to draw turns; more calls, not more turns of one, tell more */
   judgedCallsRead: 200,
+  /** our choice: a call before a turn that is asked again, a quarter of the longest context; its entries */
+  judgedTurnBytes: 1_048_576,
+  judgedTurnEntries: 4_000,
   /** our choice: an estimate reads as many calls */
   estimatesPerMinute: 12,
   /** our choice: dollars */

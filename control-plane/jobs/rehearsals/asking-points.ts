@@ -1,4 +1,5 @@
 /** The moments of a call at which its agent's model was asked, and what it answered. Pure. */
+import { LIMITS } from '#config/limits.ts';
 import { isHangUpCall } from '#protocol/hang-up-call.ts';
 import type { TurnAnswer } from '#protocol/judged-turns.ts';
 import type { SessionItem } from '#protocol/session-record.ts';
@@ -19,13 +20,14 @@ type AnswerItem = Extract<SessionItem, { type: 'message' | 'tool_call' }>;
 
 /**
  * The moments after words of the caller, and after the results of tools. Left out: where the agent did not
- * answer, where a colleague did, and where a transfer followed, which needs a telephone.
+ * answer, where a colleague did, where a transfer followed, which needs a telephone, and where the call
+ * before is longer than a question may be.
  */
 export function askingPoints(items: readonly SessionItem[]): AskingPoint[] {
   let bytes = 0;
   return items.flatMap((item, index): AskingPoint[] => {
     bytes += bytesOf([item]);
-    if (!isAsking(item)) return [];
+    if (!isAsking(item) || bytes > LIMITS.judgedTurnBytes || index >= LIMITS.judgedTurnEntries) return [];
     const answer = answerAfter(items, index + 1);
     if (answer.length === 0 || answer.some(isTransfer)) return [];
     return [{ item: index + 1, atMs: Date.parse(item.created_at), bytes, answer: toAnswer(answer) }];

@@ -86,4 +86,12 @@ describe('the moments at which an agent’s model was asked', () => {
     expect(points).toHaveLength(1_000);
     expect(reads).toBeLessThan(5 * items.length);
   });
+
+  it('end where the call before them is longer than a question may be', () => {
+    const turn = (words: string) => [message('user', words), message('assistant', 'Yes.')];
+    const wordy = [...turn('One.'), ...turn('x'.repeat(1_048_576)), ...turn('Three.')];
+    expect(askingPoints(wordy).map(({ item }) => item)).toEqual([1]);
+    const long = Array.from({ length: 3_000 }, () => turn('Next.')).flat();
+    expect(askingPoints(long)).toHaveLength(2_000);
+  });
 });
