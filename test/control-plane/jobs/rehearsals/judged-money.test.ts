@@ -266,6 +266,28 @@ describe('what a judged rehearsal stores about a person', () => {
     ]);
   });
 
+  it('stores no answer to a call that is erased while a model is asked, and keeps what it cost', async () => {
+    await endedCalls(1, 'u-1');
+    const id = await drawn();
+    const { answerQuestion } = calls.dispatch;
+    calls.dispatch.answerQuestion = async (question) => {
+      const outcome = await answerQuestion?.(question);
+      await calls.request('POST', '/v1/agent/erasures', {
+        key: calls.user.key,
+        body: { end_user_id: 'u-1' },
+      });
+      return outcome ?? { outcome: 'failed', error: '', cost_micros: 0 };
+    };
+    const { judged } = await untilEnded(id);
+    expect(judged).toMatchObject({ not_judged: { gone: 1 }, cost_unknown: '0.00', to_read: [] });
+    expect(costsOf(judged)).toBe(2 * 164);
+    const turns = await calls.context.models.judgedTurns.find({ rehearsal_id: id }).lean();
+    expect(turns.map(({ session_id, content }) => [session_id, content])).toEqual([
+      [null, null],
+      [null, null],
+    ]);
+  });
+
   it('is not asked when it was erased after it was drawn', async () => {
     await endedCalls(1, 'u-1');
     const id = await drawn();

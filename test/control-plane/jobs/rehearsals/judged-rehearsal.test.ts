@@ -124,6 +124,20 @@ describe('a judged rehearsal', () => {
     expect((await startAs(key)).status).toBe(404);
   });
 
+  it('is not found by another account, nor are its turns and its cost', async () => {
+    await calls.endedCall(OPENING);
+    const { rehearsal_id } = await calls.rehearsed();
+    const { key } = await calls.createUser();
+    const path = `/v1/agent/agents/${calls.agentId}/rehearsals`;
+    const body = { judge: { max_cost: '1.00' } };
+    for (const [method, of, sent] of [
+      ['GET', `${path}/${rehearsal_id}`, undefined],
+      ['POST', path, body],
+      ['POST', `${path}/estimate`, body],
+    ] as const)
+      expect((await calls.request(method, of, { key, ...(sent && { body: sent }) })).status).toBe(404);
+  });
+
   it('is absent without a judge', async () => {
     await calls.endedCall(OPENING);
     const { body } = await calls.start();
