@@ -17,13 +17,13 @@ const FEWEST_UNITS = 4;
 
 /**
  * Wilson's score interval of a share: `hits` of `of`. Keeps within 0 and 1, also for none and all of a few
- * (E. B. Wilson, J. Amer. Statist. Assoc. 22, 1927).
+ * (E. B. Wilson, J. Amer. Statist. Assoc. 22, 1927). `z` is the quantile of another confidence than 95 %.
  */
-export function wilson(hits: number, of: number): Estimate {
+export function wilson(hits: number, of: number, z = Z): Estimate {
   if (of <= 0) return { value: 0, low: null, high: null };
   const share = hits / of;
-  const middle = (share + (Z * Z) / (2 * of)) / (1 + (Z * Z) / of);
-  const half = (Z / (1 + (Z * Z) / of)) * Math.sqrt((share * (1 - share)) / of + (Z * Z) / (4 * of * of));
+  const middle = (share + (z * z) / (2 * of)) / (1 + (z * z) / of);
+  const half = (z / (1 + (z * z) / of)) * Math.sqrt((share * (1 - share)) / of + (z * z) / (4 * of * of));
   return { value: share, low: Math.max(0, middle - half), high: Math.min(1, middle + half) };
 }
 
@@ -52,6 +52,18 @@ export function withUnit(sums: RatioSums, y: number, x: number): RatioSums {
   };
 }
 
+/** Adds the sums of other units. */
+export function addSums(a: RatioSums, b: RatioSums): RatioSums {
+  return {
+    units: a.units + b.units,
+    y: a.y + b.y,
+    x: a.x + b.x,
+    yy: a.yy + b.yy,
+    xy: a.xy + b.xy,
+    xx: a.xx + b.xx,
+  };
+}
+
 /**
  * The ratio Σy / Σx with an interval by linearisation, whose units are drawn whole: the pauses of one call
  * are alike (W. G. Cochran, Sampling Techniques, 3rd ed., 1977, section 6.4). With few units Student's
@@ -69,13 +81,14 @@ export function ratio(sums: RatioSums): Estimate {
 /**
  * The share Σy / Σx where each y counts some of its x. Wilson's interval with as many independent cases as
  * would have this variance, at most Σx (E. L. Korn and B. I. Graubard, Survey Methodology 24, 1998).
+ * `z` as for `wilson`.
  */
-export function clusteredShare(sums: RatioSums): Estimate {
+export function clusteredShare(sums: RatioSums, z = Z): Estimate {
   if (sums.x <= 0) return { value: 0, low: null, high: null };
   const value = sums.y / sums.x;
   const variance = varianceOf(sums, value);
   const effective = Math.min(sums.x, Math.max(1, casesOf(sums, value, variance)));
-  return wilson(value * effective, effective);
+  return wilson(value * effective, effective, z);
 }
 
 /** For reading: with so many decimal digits. */

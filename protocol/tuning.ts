@@ -8,7 +8,7 @@ const { eagerness, response_wait_ms, response_max_wait_ms } = agentConfig.shape.
 const MOST_TRIED = 100;
 
 /** Settings to try, as a change of the draft takes them; empty: the call's own. */
-const triedSettings = z.object({
+export const triedSettings = z.object({
   eagerness: eagerness.unwrap().optional(),
   response_wait_ms: response_wait_ms.unwrap().optional(),
   response_max_wait_ms: response_max_wait_ms.unwrap().optional(),

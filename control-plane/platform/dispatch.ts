@@ -9,6 +9,7 @@ import type { AnalysisJob } from '#protocol/analysis-job.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import type { QuestionOutcome, TurnQuestion } from '#protocol/judged-turns.ts';
 import type { ParticipantChange, ParticipantConnection } from '#protocol/participants.ts';
+import type { RegretOutcome, RegretRequestCall } from '#protocol/regret.ts';
 import type { RehearsedCall, RehearsedOutcome } from '#protocol/rehearsal.ts';
 import type { ReplayOutcome, ReplaySettings } from '#protocol/replay.ts';
 import type { ParticipantMode } from '#protocol/session-events.ts';
@@ -32,6 +33,7 @@ export const ANSWER_MS: Readonly<Record<ControlRequest['type'], number>> = {
   judge_pauses: 30_000,
   rehearse: 30_000,
   judge_turn: 65_000,
+  measure_regret: 30_000,
   suggest_agent: 65_000,
 };
 
@@ -162,6 +164,8 @@ export interface Dispatch {
    * `judgePauses` does.
    */
   rehearse(calls: readonly RehearsedCall[]): Promise<readonly RehearsedOutcome[]>;
+  /** Asks any worker to measure the regret of calls. Throws as `judgePauses` does. */
+  measureRegret(calls: readonly RegretRequestCall[]): Promise<readonly RegretOutcome[]>;
   /**
    * Asks any worker to ask a model about one turn of an ended call. Throws `Fault('no_capacity')` when there
    * is no worker, so that no model was asked, and `Fault('gateway_unreachable')` when the worker does not

@@ -1,7 +1,6 @@
 /**
  * The worker's end of the worker link: registers, keeps the connection, answers offers, and resends durable
- * reports until they are acknowledged. Running calls do not notice a lost link: reports wait in the spool for
- * the next connection.
+ * reports until they are acknowledged. Calls do not notice a lost link: reports wait in the spool.
  */
 import { type ClientOptions, WebSocket } from 'ws';
 import type { Clock, Timer } from '#base/clock.ts';
@@ -236,6 +235,10 @@ class LinkClient implements ControlPlaneClient {
       ...{ sip_servers: [...facts.sipServers], web_ready: facts.isWebReady },
       ...({ takes_stream: true, takes_text: true, judges_pauses: true } as const),
       ...({ rehearses: true, judges_turns: true } as const),
+      sip_servers: [...facts.sipServers],
+      web_ready: facts.isWebReady,
+      ...({ takes_stream: true, takes_text: true, judges_pauses: true } as const),
+      ...({ rehearses: true, measures_regret: true } as const),
     };
     socket.send(JSON.stringify(message));
   }

@@ -4,6 +4,7 @@
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '#base/clock.ts';
 import { fault } from '#config/errors.ts';
+import type { RegretOutcome, RegretRequestCall } from '#protocol/regret.ts';
 import type { RehearsedCall, RehearsedOutcome } from '#protocol/rehearsal.ts';
 import type { ReplayOutcome, ReplaySettings } from '#protocol/replay.ts';
 import type { PauseTally } from '#protocol/tuning.ts';
@@ -24,6 +25,11 @@ export interface TuningRequest {
 /** Startup options of the thread that rehearses calls. */
 export interface RehearsalRequest {
   readonly calls: readonly RehearsedCall[];
+}
+
+/** Startup options of the thread that measures the regret of calls. */
+export interface RegretRequest {
+  readonly calls: readonly RegretRequestCall[];
 }
 
 /** The control plane waits no longer for the answer, so that going on would be of no use. */
@@ -56,6 +62,12 @@ export class ReplayThread {
     return this.#inTurn(() => threadOf('rehearsal', entry, request));
   }
 
+  /** Measures the regret of calls. Rejects as `tally` does. */
+  measureRegret(request: RegretRequest): Promise<{ readonly calls: readonly RegretOutcome[] }> {
+    const entry = new URL('./regret-thread-entry.ts', import.meta.url);
+    return this.#inTurn(() => threadOf('regret', entry, request));
+  }
+
   /** Runs a call again. Rejects as `tally` does, and when the log belongs to an unknown version. */
   replay(request: ReplayRequest): Promise<ReplayOutcome> {
     const entry = new URL('./replay-thread-entry.ts', import.meta.url);
@@ -82,7 +94,7 @@ async function resultUntil<Result>(untilMs: number, clock: Clock, start: () => W
   return resultOf<Result>(thread).finally(() => timer.cancel());
 }
 
-type ThreadRequest = ReplayRequest | TuningRequest | RehearsalRequest;
+type ThreadRequest = ReplayRequest | TuningRequest | RehearsalRequest | RegretRequest;
 
 function threadOf(name: string, entry: URL, workerData: ThreadRequest): Worker {
   return new Worker(entry, { execArgv: [], name, workerData });

@@ -14,6 +14,7 @@ import { answerQuestion } from '../agent-tests/answer-question.ts';
 import { suggestAgent } from '../agent-tests/suggest-agent.ts';
 import type { ControlPlaneClient } from '../link/control-plane-client.ts';
 import {
+  type RegretRequest,
   type RehearsalRequest,
   type ReplayRequest,
   ReplayThread,
@@ -83,6 +84,8 @@ export class CallRequests {
         return this.#rehearse(request);
       case 'judge_turn':
         return this.#judgeTurn(request);
+      case 'measure_regret':
+        return this.#measureRegret(request);
       case 'suggest_agent':
         return this.#suggest(request);
       case 'release_stream':
@@ -193,6 +196,15 @@ export class CallRequests {
     } catch (error) {
       this.#deps.logger.warn({ err: error, calls: request.calls.length }, 'calls could not be rehearsed');
       return failureOf(error, 'the calls could not be rehearsed');
+    }
+  }
+
+  async #measureRegret(request: RegretRequest): Promise<WorkerAnswer> {
+    try {
+      return { ok: true, value: await this.#tunings.measureRegret(request) };
+    } catch (error) {
+      this.#deps.logger.warn({ err: error, calls: request.calls.length }, 'regret could not be measured');
+      return failureOf(error, 'the regret of the calls could not be measured');
     }
   }
 

@@ -272,6 +272,7 @@ export class Worker {
       case 'judge_pauses':
       case 'rehearse':
       case 'judge_turn':
+      case 'measure_regret':
       case 'suggest_agent':
       case 'release_stream':
         void this.#requests.answer(message);

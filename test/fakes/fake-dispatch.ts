@@ -15,12 +15,14 @@ import type { AnalysisJob } from '#protocol/analysis-job.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import type { QuestionOutcome, TurnQuestion } from '#protocol/judged-turns.ts';
 import type { ParticipantChange } from '#protocol/participants.ts';
+import type { RegretOutcome, RegretRequestCall } from '#protocol/regret.ts';
 import type { RehearsedCall, RehearsedOutcome } from '#protocol/rehearsal.ts';
 import type { ReplayOutcome, ReplaySettings } from '#protocol/replay.ts';
 import type { EndReason } from '#protocol/session-record.ts';
 import type { TextTurnJob } from '#protocol/text-turn.ts';
 import type { PauseTally } from '#protocol/tuning.ts';
 import type { FailoverState } from '#protocol/worker-link.ts';
+import { regretOfCall } from '#runtime/replay/regret/regret-of-call.ts';
 import { rehearseCall } from '#runtime/replay/rehearsal/rehearse-call.ts';
 import { tallyLogs } from '#runtime/replay/tuning.ts';
 
@@ -224,6 +226,9 @@ export class FakeDispatch implements Dispatch {
     this.questions.push(question);
     if (!this.answerQuestion) throw fault('gateway_unreachable');
     return this.answerQuestion(question);
+  async measureRegret(calls: readonly RegretRequestCall[]): Promise<readonly RegretOutcome[]> {
+    this.#reach();
+    return calls.map(regretOfCall);
   }
 
   hasWorker(): boolean {

@@ -72,6 +72,7 @@ describe('a frame of this release that the last one must read', () => {
       'judge_pauses',
       'rehearse',
       'judge_turn',
+      'measure_regret',
       'suggest_agent',
       'speech_models',
     ],
@@ -141,6 +142,7 @@ function addedByWorker(message: WorkerMessage): WorkerMessage {
         ...{ ...message, wall_time: 1_763_892_000_000, awaits_check: true, sip_servers: [SERVER] },
         ...{ takes_stream: true, takes_text: true, judges_pauses: true, rehearses: true, web_ready: true },
         judges_turns: true,
+        measures_regret: true,
       };
     case 'heartbeat':
       return { ...message, sip_servers: [SERVER], web_ready: false };

@@ -29,6 +29,8 @@ export interface WorkerLoad {
   readonly rehearses?: boolean | undefined;
   /** Whether it answers `judge_turn`. */
   readonly judgesTurns?: boolean | undefined;
+  /** Whether it answers `measure_regret`. */
+  readonly measuresRegret?: boolean | undefined;
   readonly capacity: number;
   readonly calls: number;
   readonly freeSlots: number;
@@ -146,6 +148,12 @@ export class ConnectedWorkers implements OwnWorkers {
         judgesPauses: judges_pauses === true,
         rehearses: rehearses === true,
         judgesTurns: judges_turns === true,
+      const { instance_id: instanceId, kinds, capacity, takes_text, judges_pauses } = registration;
+      const able = {
+        takesText: takes_text === true,
+        judgesPauses: judges_pauses === true,
+        rehearses: registration.rehearses === true,
+        measuresRegret: registration.measures_regret === true,
       };
       return { instanceId, kinds, ...able, capacity, ...load, isWebReady };
     });

@@ -57,6 +57,7 @@ const newsSchema = z.object({
       judgesPauses: z.boolean().optional(),
       rehearses: z.boolean().optional(),
       judgesTurns: z.boolean().optional(),
+      measuresRegret: z.boolean().optional(),
       freeSlots: z.number(),
       capacity: z.number().default(0),
       isWebReady: z.boolean().default(true),

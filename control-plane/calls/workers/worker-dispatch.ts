@@ -15,6 +15,7 @@ import type { AnalysisJob } from '#protocol/analysis-job.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import { type QuestionOutcome, questionOutcome, type TurnQuestion } from '#protocol/judged-turns.ts';
 import type { ParticipantChange } from '#protocol/participants.ts';
+import { type RegretOutcome, type RegretRequestCall, regretOutcomes } from '#protocol/regret.ts';
 import { type RehearsedCall, type RehearsedOutcome, rehearsedOutcomes } from '#protocol/rehearsal.ts';
 import { type ReplayOutcome, type ReplaySettings, replayOutcome } from '#protocol/replay.ts';
 import type { EndReason } from '#protocol/session-record.ts';
@@ -57,6 +58,7 @@ type Suits = (worker: {
   readonly judgesPauses?: boolean | undefined;
   readonly rehearses?: boolean | undefined;
   readonly judgesTurns?: boolean | undefined;
+  readonly measuresRegret?: boolean | undefined;
 }) => boolean;
 
 /** Reaches every worker of the deployment. */
@@ -224,6 +226,13 @@ export class WorkerDispatch implements Dispatch {
     const outcome = questionOutcome.safeParse(result?.ok ? result.value : null);
     if (!outcome.success) throw fault('gateway_unreachable');
     return outcome.data;
+  async measureRegret(calls: readonly RegretRequestCall[]): Promise<readonly RegretOutcome[]> {
+    const message: ControlRequest = { type: 'measure_regret', request_id: randomUUID(), calls: [...calls] };
+    const result = await this.#askAny(message, ({ measuresRegret }) => measuresRegret === true);
+    if (result?.ok === false && result.code === 'no_capacity') throw fault('no_capacity');
+    const outcomes = regretOutcomes.safeParse(result?.ok ? result.value : null);
+    if (!outcomes.success) throw fault('gateway_unreachable');
+    return outcomes.data.calls;
   }
 
   async suggestAgent(request: SuggestionRequest): Promise<SuggestionOutcome> {
