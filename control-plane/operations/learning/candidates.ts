@@ -1,0 +1,66 @@
+/** The settings that a learner may choose from: waits between two bounds, with each permitted eagerness. */
+import type { TriedSettings } from '#protocol/tuning.ts';
+
+/** From the most patient on: the order in which settings are tested. */
+export const EAGERNESS = ['relaxed', 'balanced', 'eager'] as const;
+export type Eagerness = (typeof EAGERNESS)[number];
+
+/** What a learner may change of an agent. */
+export interface Setting {
+  readonly eagerness: Eagerness;
+  readonly response_wait_ms: number;
+}
+
+/** What a learner must keep. */
+export interface LearningRules {
+  readonly wait_min_ms: number;
+  readonly wait_max_ms: number;
+  readonly eagerness: readonly Eagerness[];
+  /** Callers cut off in a hundred turns, at most. */
+  readonly cut_off_bound: number;
+  /** Share of callers who get a setting before it is published. */
+  readonly share: number;
+}
+
+/** Two neighbouring waits differ by this factor: a step is less than a tenth of the wait. */
+const STEP = 1.08;
+const ROUND_MS = 10;
+/** No answer is heard later after its turn is taken; of longer waits nothing could be seen. */
+const LONGEST_ANSWER_MS = 1_200;
+/** As `CUT_OFF_WITHIN_MS` of the runtime: a caller who goes on within it is cut off. */
+const WINDOW_MS = 1_500;
+
+/** All candidates, for each eagerness the longest wait first. */
+export function candidatesOf({ wait_min_ms: min, wait_max_ms: max, eagerness }: LearningRules): Setting[] {
+  const steps = Math.max(0, Math.ceil(Math.log(max / min) / Math.log(STEP) - 1e-9));
+  const waits = Array.from({ length: steps + 1 }, (_, index) =>
+    Math.max(min, Math.round(max / STEP ** index / ROUND_MS) * ROUND_MS),
+  );
+  return EAGERNESS.filter((one) => eagerness.includes(one)).flatMap((one) =>
+    [...new Set(waits)].map((response_wait_ms) => ({ eagerness: one, response_wait_ms })),
+  );
+}
+
+/**
+ * The candidates whose outcome the calls of a setting can show: their waits are so much shorter that the
+ * caller was still seen when they would have answered.
+ */
+export function shownBy(rules: LearningRules, { response_wait_ms: waitMs }: Setting): TriedSettings[] {
+  const longest = waitMs + LONGEST_ANSWER_MS - WINDOW_MS;
+  return candidatesOf(rules).filter(({ response_wait_ms: shorter }) => shorter <= longest);
+}
+
+/** A wait whose calls show the outcome of this setting and of all shorter ones, within the rules. */
+export function longerThan({ wait_max_ms: max }: LearningRules, { eagerness, ...setting }: Setting): Setting {
+  return { eagerness, response_wait_ms: Math.min(max, setting.response_wait_ms + WINDOW_MS) };
+}
+
+/** True if both are the same. */
+export function isSameSetting(one: Setting, other: Setting): boolean {
+  return one.eagerness === other.eagerness && one.response_wait_ms === other.response_wait_ms;
+}
+
+/** A setting for people. */
+export function describe({ eagerness, response_wait_ms: waitMs }: Setting): string {
+  return `${waitMs} ms, ${eagerness}`;
+}

@@ -1,0 +1,88 @@
+/**
+ * Judges the candidates of a learner on logged calls (off-policy). For each candidate only calls count whose
+ * agent waited so much longer that the logs show what the caller did: a turn that stays unknown counts as a
+ * caller cut off. From the most patient setting on, each must keep the bound with a confidence of 99 %; the
+ * first that does not ends the row, so that trying many settings does not make one of them look good by
+ * chance (fixed-sequence testing: W. Maurer, L. Hothorn, W. Lehmacher, 1995).
+ */
+import { clusteredShare, ratio } from '#base/intervals.ts';
+import { addSettings, type RegretSums, type SettingSums, settingKey } from '#protocol/regret-tally.ts';
+import { candidatesOf, EAGERNESS, isSameSetting, type LearningRules, type Setting } from './candidates.ts';
+
+/** The 99 % quantile of the normal distribution. */
+export const Z_ONE_SIDED = 2.326347874040841;
+/** Calls with a larger share of unknown turns say too little about a candidate. */
+const MOST_UNKNOWN = 0.05;
+const FEWEST_TURNS = 600;
+const FEWEST_CALLS = 100;
+
+/** Sums of calls that ran one setting. */
+export interface Evidence {
+  readonly setting: Setting;
+  readonly sums: RegretSums;
+}
+
+/** A candidate that keeps the bound. */
+export interface Certified {
+  readonly setting: Setting;
+  /** Callers cut off in a hundred turns: as seen, and at most with 99 % confidence. */
+  readonly cutOffs: number;
+  readonly mostCutOffs: number;
+  /** Mean needless wait in a turn, ms. */
+  readonly waitMs: number;
+  readonly turns: number;
+}
+
+/** The result of a look at the evidence. */
+export interface Judged {
+  /** Of least wait; null if none is certain to keep the bound. */
+  readonly best: Certified | null;
+  /** Turns that say something about any candidate. */
+  readonly turns: number;
+}
+
+/** Judges all candidates that were not refused. */
+export function judgeCandidates(
+  rules: LearningRules,
+  evidence: readonly Evidence[],
+  refused: readonly Setting[],
+): Judged {
+  const candidates = candidatesOf(rules);
+  let best: Certified | null = null;
+  let turns = 0;
+  for (const eagerness of EAGERNESS)
+    for (const setting of candidates.filter((one) => one.eagerness === eagerness)) {
+      const sums = shownIn(evidence, setting);
+      if (!sums) continue;
+      turns = Math.max(turns, sums.most.x);
+      const certified = certify(rules, setting, sums);
+      if (!certified) break;
+      if (refused.some((one) => isSameSetting(one, setting))) continue;
+      if (!best || certified.waitMs < best.waitMs) best = certified;
+    }
+  return { best, turns };
+}
+
+/** What the calls show about a setting, summed; null if too little. */
+function shownIn(evidence: readonly Evidence[], setting: Setting): SettingSums | null {
+  const key = settingKey(setting);
+  const shown = evidence.flatMap(({ sums }) => {
+    const of = sums.candidates[key];
+    return of && of.most.y - of.cutOffs.y <= MOST_UNKNOWN * of.most.x ? [of] : [];
+  });
+  const [first, ...others] = shown;
+  if (!first) return null;
+  const sum = others.reduce(addSettings, first);
+  return sum.most.x >= FEWEST_TURNS && sum.most.units >= FEWEST_CALLS ? sum : null;
+}
+
+function certify(
+  { cut_off_bound: bound }: LearningRules,
+  setting: Setting,
+  { cutOffs, most, wait }: SettingSums,
+): Certified | null {
+  const mostCutOffs = 100 * (clusteredShare(most, Z_ONE_SIDED).high ?? 1);
+  if (mostCutOffs > bound) return null;
+  const seen = (100 * cutOffs.y) / cutOffs.x;
+  return { setting, cutOffs: seen, mostCutOffs, waitMs: ratio(wait).value, turns: most.x };
+}
