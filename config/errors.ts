@@ -6,6 +6,7 @@
  */
 
 import type { FaultEntry } from './fault-entry.ts';
+import { LEARNING_FAULTS } from './learning-faults.ts';
 import { RECORDED_CALL_FAULTS } from './recorded-call-faults.ts';
 import { SHARE_FAULTS } from './share-faults.ts';
 import { VOICE_TEST_FAULTS } from './voice-test-faults.ts';
@@ -89,6 +90,7 @@ const FAULTS = {
   agent_not_found: { status: 404, message: 'Agent not found', reason: 'agent_not_found' },
   ...SHARE_FAULTS,
   ...VOICE_TEST_FAULTS,
+  ...LEARNING_FAULTS,
   // 409
   agent_not_published: { status: 409, message: 'Agent has no published version', sip: 486 },
   call_agent_not_published: {

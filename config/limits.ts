@@ -116,6 +116,8 @@ export const LIMITS = {
   estimatesPerMinute: 12,
   /** our choice: dollars */
   judgedMostCost: 1_000,
+  /** our choice: days of regret that are kept, and asked for at once */
+  regretDays: 400,
   /** our choice: a call in a file, which a worker does not see, but the process reads and encodes */
   callFilesAtOnce: 2,
   callFilesPerMinute: 20,

@@ -39,6 +39,7 @@ import { registerTestRoutes } from './jobs/agent-tests/test-routes.ts';
 import { registerAnalysisRoutes } from './jobs/analysis/analysis-routes.ts';
 import { registerBatchCallRoutes } from './jobs/batch-calls/batch-routes.ts';
 import { registerDoNotCallRoutes } from './jobs/batch-calls/do-not-call-routes.ts';
+import { registerRegretRoutes } from './jobs/regret/regret-routes.ts';
 import { registerRehearsalRoutes } from './jobs/rehearsals/rehearsal-routes.ts';
 import { registerSmsRoutes } from './jobs/sms/sms-routes.ts';
 import { registerTextMessageRoutes } from './jobs/text-sessions/text-message-routes.ts';
@@ -50,6 +51,7 @@ import { recordChanges } from './operations/audit/record-changes.ts';
 import { registerBackupRoutes } from './operations/backup/backup-routes.ts';
 import { registerEventRoutes } from './operations/events/event-routes.ts';
 import { registerHealthRoutes } from './operations/health/health-routes.ts';
+import { registerLearningRoutes } from './operations/learning/learning-routes.ts';
 import { registerMcpRoutes } from './operations/mcp/mcp-routes.ts';
 import { registerOperatorRoutes } from './operations/operator-routes.ts';
 import { registerPrivacyRoutes } from './operations/privacy/privacy-routes.ts';
@@ -136,6 +138,8 @@ function registerTrials(app: ApiServer, context: Context): void {
   registerTestRunRoutes(app, context);
   registerRehearsalRoutes(app, context);
   registerVoiceTestCallRoutes(app, context);
+  registerRegretRoutes(app, context);
+  registerLearningRoutes(app, context);
 }
 
 /** What is stored of ended calls. */

@@ -7,11 +7,13 @@ import { startTestRunner } from '#control-plane/jobs/agent-tests/test-runner.ts'
 import { startAnalysisRunner } from '#control-plane/jobs/analysis/analysis-runner.ts';
 import { startBatchRunner } from '#control-plane/jobs/batch-calls/batch-runner.ts';
 import { startJudgeRunner } from '#control-plane/jobs/rehearsals/judge-runner.ts';
+import { startRegretRunner } from '#control-plane/jobs/regret/regret-runner.ts';
 import { startRehearsalRunner } from '#control-plane/jobs/rehearsals/rehearsal-runner.ts';
 import { startSms } from '#control-plane/jobs/sms/sms-loop.ts';
 import { startTextSessions } from '#control-plane/jobs/text-sessions/text-session-loop.ts';
 import { startCallCounter } from '#control-plane/operations/analytics/call-counter.ts';
 import { startArchive } from '#control-plane/operations/archive/archive-sessions.ts';
+import { learnersCandidates, startLearner } from '#control-plane/operations/learning/learner.ts';
 import { startRetention } from '#control-plane/operations/privacy/retention.ts';
 import { startScoreCounter } from '#control-plane/operations/scorecard/score-counter.ts';
 import { startShareCounter } from '#control-plane/operations/shares/share-counter.ts';
@@ -29,6 +31,8 @@ export function startBackgroundWork(context: Context, kind: Database['kind']): r
     startBatchRunner(context),
     startRehearsalRunner(context),
     startJudgeRunner(context),
+    startRegretRunner(context, learnersCandidates(context)),
+    startLearner(context),
     startTextSessions(context),
     startSms(context),
     startNumberMaintenance(context),

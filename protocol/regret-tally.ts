@@ -1,5 +1,13 @@
 /** Sums over measured calls, and their figures with intervals. Plain data of bounded size; sums can be added. */
-import { addSums, clusteredShare, type Estimate, NO_UNITS, type RatioSums, ratio, withUnit } from '#base/intervals.ts';
+import {
+  addSums,
+  clusteredShare,
+  type Estimate,
+  NO_UNITS,
+  type RatioSums,
+  ratio,
+  withUnit,
+} from '#base/intervals.ts';
 import type { MeasuredCall, RegretFigures, TurnsUnder } from './regret.ts';
 import type { TriedSettings } from './tuning.ts';
 

@@ -6,6 +6,7 @@ import { VENDOR_LABELS } from '#config/vendor-labels.ts';
 import { callChannel } from '#protocol/call-plan.ts';
 import { dialStatus, endReason, turnSilence } from '#protocol/session-record.ts';
 import { STORE_COMMANDS } from './store/measure-commands.ts';
+import { LEARNING_STEPS } from './store/models/learning-model.ts';
 import { REFUSAL_KINDS } from './store/models/refusal-model.ts';
 import { SHARE_ENDS } from './store/models/share-model.ts';
 
@@ -154,6 +155,11 @@ function createShareMetrics(meters: Meters) {
       name: 'parley_shares_ended_total',
       help: 'Shares of calls that ended: stopped on harm or by hand, promoted, or replaced by a publication.',
       labels: { reason: SHARE_ENDS },
+    }),
+    learningSteps: meters.counter({
+      name: 'parley_learning_steps_total',
+      help: 'Steps of learners: settings tried, looked at, promoted or stopped, and pauses because of a person.',
+      labels: { did: LEARNING_STEPS },
     }),
   };
 }

@@ -80,6 +80,30 @@ export async function freezeForShare(
   });
 }
 
+/**
+ * Freezes the published version with other settings of its conversation for a share of its calls, whatever
+ * the draft is; returns the published version if they are its own. Throws `agent_not_published`,
+ * `versions_reached`, `publish_conflict`.
+ */
+export async function freezeWithConversation(
+  context: Context,
+  agent: AgentDocument,
+  change: Partial<VersionDocument['config']['conversation']>,
+): Promise<VersionDocument> {
+  return trying(async () => {
+    const last = await lastVersion(context, agent._id);
+    const live = await newestVersion(context, agent._id);
+    if (!live) throw fault('agent_not_published');
+    const config = { ...live.config, conversation: { ...live.config.conversation, ...change } };
+    const { secrets, tools, knowledge, tool_servers: toolServers = [] } = live;
+    const config_hash = configHash({ config, secrets, tools, knowledge, toolServers });
+    if (config_hash === live.config_hash) return live;
+    if (last?.config_hash === config_hash) return last;
+    const frozen = { ...frozenIn(live), config, config_hash };
+    return insertAfter(context, agent, last, { frozen, labels: NO_LABELS, forShare: true });
+  });
+}
+
 /** The parts of a version that a call depends on. */
 type Frozen = Pick<
   VersionDocument,

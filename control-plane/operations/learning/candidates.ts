@@ -29,6 +29,8 @@ const ROUND_MS = 10;
 const LONGEST_ANSWER_MS = 1_200;
 /** As `CUT_OFF_WITHIN_MS` of the runtime: a caller who goes on within it is cut off. */
 const WINDOW_MS = 1_500;
+/** A wait must be longer by this factor to show anything. */
+const LEAST_LONGER = 1.3;
 
 /** All candidates, for each eagerness the longest wait first. */
 export function candidatesOf({ wait_min_ms: min, wait_max_ms: max, eagerness }: LearningRules): Setting[] {
@@ -50,9 +52,18 @@ export function shownBy(rules: LearningRules, { response_wait_ms: waitMs }: Sett
   return candidatesOf(rules).filter(({ response_wait_ms: shorter }) => shorter <= longest);
 }
 
-/** A wait whose calls show the outcome of this setting and of all shorter ones, within the rules. */
-export function longerThan({ wait_max_ms: max }: LearningRules, { eagerness, ...setting }: Setting): Setting {
-  return { eagerness, response_wait_ms: Math.min(max, setting.response_wait_ms + WINDOW_MS) };
+/**
+ * A setting whose calls show the outcome of this one and of less patient ones, as far as the rules permit;
+ * null if none is much more patient.
+ */
+export function morePatient(rules: LearningRules, { eagerness, ...setting }: Setting): Setting | null {
+  const waitMs = Math.min(rules.wait_max_ms, setting.response_wait_ms + WINDOW_MS);
+  const most = EAGERNESS.find((one) => rules.eagerness.includes(one)) ?? eagerness;
+  const isLonger = waitMs >= setting.response_wait_ms * LEAST_LONGER;
+  const isCalmer = EAGERNESS.indexOf(most) < EAGERNESS.indexOf(eagerness);
+  return isLonger || (isCalmer && waitMs >= setting.response_wait_ms)
+    ? { eagerness: most, response_wait_ms: waitMs }
+    : null;
 }
 
 /** True if both are the same. */

@@ -7,13 +7,20 @@
  */
 import { clusteredShare, ratio } from '#base/intervals.ts';
 import { addSettings, type RegretSums, type SettingSums, settingKey } from '#protocol/regret-tally.ts';
-import { candidatesOf, EAGERNESS, isSameSetting, type LearningRules, type Setting } from './candidates.ts';
+import {
+  candidatesOf,
+  EAGERNESS,
+  type Eagerness,
+  isSameSetting,
+  type LearningRules,
+  type Setting,
+} from './candidates.ts';
 
 /** The 99 % quantile of the normal distribution. */
 export const Z_ONE_SIDED = 2.326347874040841;
 /** Calls with a larger share of unknown turns say too little about a candidate. */
 const MOST_UNKNOWN = 0.05;
-const FEWEST_TURNS = 600;
+const FEWEST_TURNS = 1_000;
 const FEWEST_CALLS = 100;
 
 /** Sums of calls that ran one setting. */
@@ -37,7 +44,7 @@ export interface Certified {
 export interface Judged {
   /** Of least wait; null if none is certain to keep the bound. */
   readonly best: Certified | null;
-  /** Turns that say something about any candidate. */
+  /** Turns that say something about the candidates of each eagerness: of the one with the fewest. */
   readonly turns: number;
 }
 
@@ -47,20 +54,38 @@ export function judgeCandidates(
   evidence: readonly Evidence[],
   refused: readonly Setting[],
 ): Judged {
-  const candidates = candidatesOf(rules);
-  let best: Certified | null = null;
+  const rows = EAGERNESS.filter((one) => rules.eagerness.includes(one)).map((eagerness) =>
+    judgeRow(rules, evidence, eagerness),
+  );
+  const certified = rows
+    .flatMap((row) => row.certified)
+    .filter(({ setting }) => !refused.some((one) => isSameSetting(one, setting)));
+  return {
+    best: certified.reduce<Certified | null>(
+      (best, one) => (!best || one.waitMs < best.waitMs ? one : best),
+      null,
+    ),
+    turns: Math.min(...rows.map(({ turns }) => turns)),
+  };
+}
+
+/** The candidates of one eagerness, up to the first that does not certainly keep the bound. */
+function judgeRow(
+  rules: LearningRules,
+  evidence: readonly Evidence[],
+  eagerness: Eagerness,
+): { readonly certified: readonly Certified[]; readonly turns: number } {
+  const certified: Certified[] = [];
   let turns = 0;
-  for (const eagerness of EAGERNESS)
-    for (const setting of candidates.filter((one) => one.eagerness === eagerness)) {
-      const sums = shownIn(evidence, setting);
-      if (!sums) continue;
-      turns = Math.max(turns, sums.most.x);
-      const certified = certify(rules, setting, sums);
-      if (!certified) break;
-      if (refused.some((one) => isSameSetting(one, setting))) continue;
-      if (!best || certified.waitMs < best.waitMs) best = certified;
-    }
-  return { best, turns };
+  for (const setting of candidatesOf(rules).filter((one) => one.eagerness === eagerness)) {
+    const sums = shownIn(evidence, setting);
+    if (!sums) continue;
+    turns = Math.max(turns, sums.most.x);
+    const one = certify(rules, setting, sums);
+    if (!one) break;
+    certified.push(one);
+  }
+  return { certified, turns };
 }
 
 /** What the calls show about a setting, summed; null if too little. */

@@ -10,7 +10,7 @@ import {
   describe,
   isSameSetting,
   type LearningRules,
-  longerThan,
+  morePatient,
   type Setting,
 } from './candidates.ts';
 import { type Certified, type Evidence, judgeCandidates, Z_ONE_SIDED } from './judge-candidates.ts';
@@ -53,14 +53,12 @@ export type Step =
 /** A step must save this share of the wait. */
 const LEAST_GAIN = 0.03;
 /** Calls that a setting needs in its share: to be published, and to be given up if it is not convincing. */
-const TRIAL_CALLS = 100;
-const MOST_TRIAL_CALLS = 400;
+const TRIAL_CALLS = 60;
+const MOST_TRIAL_CALLS = 300;
 /** With so many calls a share is stopped as soon as it certainly breaks the bound. */
 const EARLIEST_CALLS = 30;
 /** With so many turns, more of them would change little. */
-const ENOUGH_TURNS = 12_000;
-/** A longer wait must be longer by this factor to show anything. */
-const LEAST_LONGER = 1.3;
+const ENOUGH_TURNS = 8_000;
 
 /** Chooses the next step. */
 export function nextStep(facts: LearningFacts): Step {
@@ -83,10 +81,8 @@ function withoutTrial(facts: LearningFacts): Step {
       };
     return { do: 'wait', why: 'The bound is broken, and the rules permit no more patient setting.' };
   }
-  const look = longerThan(rules, published);
-  const isLonger = look.response_wait_ms >= published.response_wait_ms * LEAST_LONGER;
-  const isRefused = refused.some((one) => isSameSetting(one, look));
-  if (turns < ENOUGH_TURNS && isLonger && !isRefused)
+  const look = morePatient(rules, published);
+  if (turns < ENOUGH_TURNS && look && !refused.some((one) => isSameSetting(one, look)))
     return {
       do: 'share',
       purpose: 'look',
@@ -104,7 +100,11 @@ function settledWhy(turns: number): string {
 
 function duringTrial(facts: LearningFacts, trial: Trial): Step {
   if (trial.isHarmful)
-    return { do: 'stop', isRefused: true, why: `The share of ${describe(trial.setting)} was stopped, because it does harm.` };
+    return {
+      do: 'stop',
+      isRefused: true,
+      why: `The share of ${describe(trial.setting)} was stopped, because it does harm.`,
+    };
   return trial.purpose === 'look' ? duringLook(facts, trial) : duringTry(facts, trial);
 }
 
@@ -112,10 +112,21 @@ function duringLook(facts: LearningFacts, { setting }: Trial): Step {
   const { best, turns } = judgeCandidates(facts.rules, facts.evidence, facts.refused);
   const better = betterThanPublished(facts, best);
   if (better || isBroken(facts))
-    return { do: 'stop', isRefused: false, why: `Calls with ${describe(setting)} have shown enough for a step.` };
+    return {
+      do: 'stop',
+      isRefused: false,
+      why: `Calls with ${describe(setting)} have shown enough for a step.`,
+    };
   if (turns >= ENOUGH_TURNS)
-    return { do: 'stop', isRefused: false, why: `Calls with ${describe(setting)} have shown enough: ${settledWhy(turns)}` };
-  return { do: 'wait', why: `Calls with ${describe(setting)} show what shorter waits would have done: ${turns} turns so far.` };
+    return {
+      do: 'stop',
+      isRefused: false,
+      why: `Calls with ${describe(setting)} have shown enough: ${settledWhy(turns)}`,
+    };
+  return {
+    do: 'wait',
+    why: `Calls with ${describe(setting)} show what shorter waits would have done: ${turns} turns so far.`,
+  };
 }
 
 function duringTry(facts: LearningFacts, { setting, sums }: Trial): Step {
@@ -127,16 +138,27 @@ function duringTry(facts: LearningFacts, { setting, sums }: Trial): Step {
   const isEscape = isBroken(facts) && was !== null && rate < was;
   const seen = `${rate.toFixed(1)} callers cut off in 100 turns of ${calls} calls with ${describe(setting)}`;
   if (calls >= EARLIEST_CALLS && 100 * (low ?? 0) > rules.cut_off_bound && !isEscape)
-    return { do: 'stop', isRefused: true, why: `${seen}: certainly more than the bound of ${rules.cut_off_bound}.` };
+    return {
+      do: 'stop',
+      isRefused: true,
+      why: `${seen}: certainly more than the bound of ${rules.cut_off_bound}.`,
+    };
   if (calls < TRIAL_CALLS) return { do: 'wait', why: `${seen} so far; ${TRIAL_CALLS} calls are needed.` };
   if (rate <= rules.cut_off_bound || isEscape) {
     const waits = waitsOf(facts, sums);
     if (!isBroken(facts) && waits && waits.share >= waits.published)
-      return { do: 'stop', isRefused: true, why: `${seen}, but ${ms(waits.share)} of needless wait instead of ${ms(waits.published)}.` };
+      return {
+        do: 'stop',
+        isRefused: true,
+        why: `${seen}, but ${ms(waits.share)} of needless wait instead of ${ms(waits.published)}.`,
+      };
     return { do: 'promote', why: `${seen}; the bound is ${rules.cut_off_bound}.` };
   }
   return calls < MOST_TRIAL_CALLS
-    ? { do: 'wait', why: `${seen} so far, more than the bound of ${rules.cut_off_bound}: more calls must decide.` }
+    ? {
+        do: 'wait',
+        why: `${seen} so far, more than the bound of ${rules.cut_off_bound}: more calls must decide.`,
+      }
     : { do: 'stop', isRefused: true, why: `${seen}: not within the bound of ${rules.cut_off_bound}.` };
 }
 

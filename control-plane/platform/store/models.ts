@@ -20,11 +20,13 @@ import { defineIdempotencyKeys } from './models/idempotency-model.ts';
 import { defineJudgedTurns } from './models/judged-turn-model.ts';
 import { defineKeys } from './models/key-model.ts';
 import { defineKnowledge, defineKnowledgeRevisions } from './models/knowledge-model.ts';
+import { defineLearnings } from './models/learning-model.ts';
 import { defineLedger } from './models/ledger-model.ts';
 import { defineNumbers } from './models/number-model.ts';
 import { definePlaces } from './models/place-model.ts';
 import { definePrivacy } from './models/privacy-model.ts';
 import { defineRefusals } from './models/refusal-model.ts';
+import { defineRegretDays, defineRegrets } from './models/regret-model.ts';
 import { defineRehearsals } from './models/rehearsal-model.ts';
 import { defineReplicas } from './models/replica-model.ts';
 import { defineScorecards, defineScoredCalls, defineScoreWatches } from './models/scorecard-model.ts';
@@ -73,6 +75,9 @@ export function defineModels(
     refusals: defineRefusals(connection),
     rehearsals: defineRehearsals(connection),
     judgedTurns: defineJudgedTurns(connection),
+    regrets: defineRegrets(connection),
+    regretDays: defineRegretDays(connection),
+    learnings: defineLearnings(connection),
     replicas: defineReplicas(connection),
     idempotencyKeys: defineIdempotencyKeys(connection),
     agentTests: defineAgentTests(connection),

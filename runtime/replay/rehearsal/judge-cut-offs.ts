@@ -80,7 +80,10 @@ export function judgeCutOffs(log: ReadFlightLog, changes: Partial<TurnConfig>): 
  * When the caller went on by themselves, ms after the end of speech; null if they answered what they heard.
  * Within the time of a cut-off they cannot have heard anything to answer.
  */
-export function ownContinuation({ takenAfterMs, wentOnAfterMs }: PauseOutcome, spokeAfterMs: number): number | null {
+export function ownContinuation(
+  { takenAfterMs, wentOnAfterMs }: PauseOutcome,
+  spokeAfterMs: number,
+): number | null {
   if (wentOnAfterMs !== null) return wentOnAfterMs;
   return takenAfterMs !== null && spokeAfterMs <= takenAfterMs + CUT_OFF_WITHIN_MS ? spokeAfterMs : null;
 }

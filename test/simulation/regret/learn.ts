@@ -9,14 +9,15 @@ import type { Evidence } from '#control-plane/operations/learning/judge-candidat
 import { nextStep, type Purpose } from '#control-plane/operations/learning/next-step.ts';
 import { addMeasured, addRegret, NO_REGRET, type RegretSums } from '#protocol/regret-tally.ts';
 import { regretOfPart } from '#runtime/replay/regret/regret-of-call.ts';
+import type { ReadFlightLog } from '#runtime/turn/loop/flight-log.ts';
 import { createRandom } from '../random.ts';
 import { callOf, type Population } from './regret-callers.ts';
 
 /** Rules of every simulated learner. */
 export const RULES: LearningRules = {
-  wait_min_ms: 250,
-  wait_max_ms: 2_000,
-  eagerness: ['balanced', 'eager'],
+  wait_min_ms: 300,
+  wait_max_ms: 1_800,
+  eagerness: ['relaxed', 'balanced'],
   cut_off_bound: 6,
   share: 0.05,
 };
@@ -24,7 +25,7 @@ export const RULES: LearningRules = {
 export const FIRST: Setting = { eagerness: 'balanced', response_wait_ms: 1_500 };
 /** The learner looks at the calls after so many. */
 const LOOK_EVERY = 50;
-const CALLS_A_DAY = 250;
+const CALLS_A_DAY = 400;
 const DAYS = 28;
 
 /** What one call really did. */
@@ -49,34 +50,71 @@ interface Share {
 
 /** Runs a learner over the calls of the seeds from 1 on. */
 export function learn(population: Population, calls: number, rules = RULES, first = FIRST): Learned {
+  const learner = new SimulatedLearner(rules, first);
   const draw = createRandom(calls);
-  const days: Map<string, Evidence>[] = [];
-  const published = [{ setting: first, fromCall: 0 }];
-  const [history, done, refused]: [string[], Done[], Setting[]] = [[], [], []];
-  let share: Share | null = null;
-  for (let call = 0; call < calls; call += 1) {
-    const current = published.at(-1)?.setting ?? first;
-    const isShared: boolean = draw.chance(rules.share) && share !== null;
-    const setting: Setting = isShared && share ? share.setting : current;
-    const { log, ...truth } = callOf(population, call + 1, setting);
-    done.push(truth);
-    const candidates = shownBy(rules, setting);
-    const measured = { ...regretOfPart(log, candidates), outcome: 'measured', session_id: '' } as const;
-    addTo(days, Math.floor(call / CALLS_A_DAY), setting, (sums) => addMeasured(sums, measured, candidates));
-    if (isShared && share) share.sums = addMeasured(share.sums, measured);
-    if ((call + 1) % LOOK_EVERY !== 0) continue;
-    const trial = share && { ...share, isHarmful: false };
-    const step = nextStep({ rules, published: current, evidence: summed(days), trial, refused });
-    if (step.do === 'wait') continue;
-    history.push(`${call + 1}: ${step.do}: ${step.why}`);
-    if (step.do === 'share') share = { purpose: step.purpose, setting: step.setting, sums: NO_REGRET };
-    else {
-      if (step.do === 'promote' && share) published.push({ setting: share.setting, fromCall: call + 1 });
-      else if (step.do === 'stop' && step.isRefused && share) refused.push(share.setting);
-      share = null;
-    }
+  for (let call = 1; call <= calls; call += 1) {
+    const share = draw.chance(rules.share) ? learner.share : null;
+    const setting = share?.setting ?? learner.current;
+    const { log, ...truth } = callOf(population, call, setting);
+    learner.take({ log, setting, share, call });
+    learner.calls.push(truth);
+    if (call % LOOK_EVERY === 0) learner.look(call);
   }
-  return { published, history, calls: done };
+  return learner;
+}
+
+/** The state that the product keeps in its store. */
+class SimulatedLearner implements Learned {
+  readonly published: { readonly setting: Setting; readonly fromCall: number }[];
+  readonly history: string[] = [];
+  readonly calls: Done[] = [];
+  share: Share | null = null;
+  readonly #rules: LearningRules;
+  readonly #days: Map<string, Evidence>[] = [];
+  readonly #refused: Setting[] = [];
+
+  constructor(rules: LearningRules, first: Setting) {
+    this.#rules = rules;
+    this.published = [{ setting: first, fromCall: 0 }];
+  }
+
+  get current(): Setting {
+    return this.published.at(-1)?.setting ?? FIRST;
+  }
+
+  take(one: {
+    readonly log: ReadFlightLog;
+    readonly setting: Setting;
+    readonly share: Share | null;
+    readonly call: number;
+  }): void {
+    const candidates = shownBy(this.#rules, one.setting);
+    const measured = { ...regretOfPart(one.log, candidates), outcome: 'measured', session_id: '' } as const;
+    const day = Math.floor(one.call / CALLS_A_DAY);
+    addTo(this.#days, day, one.setting, (sums) => addMeasured(sums, measured, candidates));
+    if (one.share) one.share.sums = addMeasured(one.share.sums, measured);
+  }
+
+  /** Does the next step. */
+  look(call: number): void {
+    const trial = this.share && { ...this.share, isHarmful: false };
+    const step = nextStep({
+      rules: this.#rules,
+      published: this.current,
+      evidence: summed(this.#days),
+      trial,
+      refused: this.#refused,
+    });
+    if (step.do === 'wait') return;
+    this.history.push(`${call}: ${step.do}: ${step.why}`);
+    if (step.do === 'share') {
+      this.share = { purpose: step.purpose, setting: step.setting, sums: NO_REGRET };
+      return;
+    }
+    if (trial && step.do === 'promote') this.published.push({ setting: trial.setting, fromCall: call });
+    if (trial && step.do === 'stop' && step.isRefused) this.#refused.push(trial.setting);
+    this.share = null;
+  }
 }
 
 function addTo(

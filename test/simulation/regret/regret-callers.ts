@@ -22,11 +22,20 @@ interface Manner {
 }
 
 const ENDS = ['I want to book a table.', 'for two people please', 'tomorrow at seven', 'That is right.'];
-const PARTS = ['we are looking for a table', 'it is about my booking', 'I called yesterday.', 'there are two of us'];
+const PARTS = [
+  'we are looking for a table',
+  'it is about my booking',
+  'I called yesterday.',
+  'there are two of us',
+];
 const OPEN = 'What can I do for you today.';
 
 const QUICK: Manner = { goesOn: 0.12, pauseMs: 260, parts: PARTS, ends: ENDS, question: OPEN };
-const SLOW: Manner = { goesOn: 0.3, pauseMs: 520, parts: PARTS, ends: ENDS, question: OPEN };
+const SLOW: Manner = {
+  ...{ goesOn: 0.3, pauseMs: 520, question: OPEN },
+  parts: ['we are looking for a table', 'it is about my booking', 'there are two of us'],
+  ends: ['I want to book a table.', 'For two people, please.', 'Tomorrow at seven.', 'that is all'],
+};
 const HESITATING: Manner = {
   ...{ goesOn: 0.45, pauseMs: 560, ends: ENDS, question: OPEN },
   parts: ['I would like um', 'maybe a table and', 'it is for', 'we would be', 'so it is about the'],
@@ -89,13 +98,10 @@ class RegretCaller {
         for (const effect of effects) {
           if (effect.do === 'generate') this.#asked = { replyId: effect.replyId, atMs: input.atMs };
           else if (effect.do === 'discard' && effect.replyId === this.#asked?.replyId) this.#asked = null;
-          else if (effect.do === 'clear') this.#cleared = effect.replyId;
         }
       },
     );
   }
-
-  #cleared: string | null = null;
 
   run(): RegretCall {
     const { config } = this.#script.state;

@@ -1,0 +1,268 @@
+/**
+ * Lets learners do their steps. A learner belongs to one process at a time (a lease in the store). It writes
+ * down what it is about to do before it does it, so that after a crash the next process finishes the same
+ * step. It never undoes what a person has done: another publication, a change of the draft, or another share
+ * pauses it.
+ */
+import { Fault } from '#config/errors.ts';
+import { patchDraft } from '../../catalogue/agents/agent-store.ts';
+import { newestVersion } from '../../catalogue/agents/newest-version.ts';
+import { freezeWithConversation } from '../../catalogue/agents/publish.ts';
+import { promoteShare, setShare, settledShare, stopShare } from '../../catalogue/agents/share-store.ts';
+import type { CandidatesByAgent } from '../../jobs/regret/regret-runner.ts';
+import { type BackgroundLoop, startBackgroundLoop } from '../../platform/background/background-loop.ts';
+import { type Context, now } from '../../platform/context.ts';
+import { insertDocuments } from '../../platform/store/insert-documents.ts';
+import { leaseHolder, takeLease } from '../../platform/store/lease.ts';
+import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
+import type { LearningDocument, LearningEntry } from '../../platform/store/models/learning-model.ts';
+import type { ShareDocument } from '../../platform/store/models/share-model.ts';
+import type { VersionDocument } from '../../platform/store/models/version-model.ts';
+import { shownBy } from './candidates.ts';
+import { gatherFacts, toSetting } from './gather-facts.ts';
+import { rulesOf, settingOf, withEntry } from './learning-store.ts';
+import { nextStep, type Step } from './next-step.ts';
+
+const TICK_MS = 60_000;
+const LEASE_MS = 60_000;
+/** A look is slow and patient by intention. */
+const WATCHED = ['failed', 'unsuccessful'] as const;
+const SLOW_MS = 2_000;
+const AT_LEAST_CALLS = 30;
+/** The author of entries that no person has caused. */
+const NO_KEY = 'parley';
+
+/** A learner with its agent, as they are now. */
+interface Case {
+  readonly learning: LearningDocument;
+  readonly agent: AgentDocument;
+  readonly published: VersionDocument;
+  /** The newest share of the agent, running or not. */
+  readonly share: ShareDocument | null;
+}
+
+/** Starts the learners of this replica. */
+export function startLearner(context: Context): BackgroundLoop {
+  const holder = leaseHolder(context.settings);
+  const isDone = async () => (await context.models.learnings.exists({ status: 'learning' })) === null;
+  const options = { name: 'learners', everyMs: TICK_MS, isDone, waitsFor: ['learnings'] } as const;
+  return startBackgroundLoop(context, options, () => runLearners(context, holder));
+}
+
+/** The settings that the calls of learning agents are judged under, too. */
+export function learnersCandidates(context: Context): CandidatesByAgent {
+  return async () => {
+    const found = await context.models.learnings.find({ status: 'learning' }).lean<LearningDocument[]>();
+    return new Map(
+      found.map((learning) => [
+        learning._id,
+        (version: VersionDocument) => shownBy(rulesOf(learning), settingOf(version)),
+      ]),
+    );
+  };
+}
+
+/** One step of every learner that has one to do. */
+export async function runLearners(context: Context, holder: string): Promise<void> {
+  const { learnings } = context.models;
+  const open = await learnings.find({ status: 'learning' }, { _id: 1 }).lean<{ _id: string }[]>();
+  for (const { _id } of open) {
+    try {
+      const filter = { _id, status: 'learning' };
+      const learning = await takeLease<LearningDocument>(
+        context,
+        { model: learnings, filter },
+        { holder, ms: LEASE_MS },
+      );
+      if (learning) await advance(context, learning);
+    } catch (error) {
+      // The next pass retries; other learners do not wait for it.
+      context.logger.error({ err: error, agentId: _id }, 'failed to advance a learner');
+    }
+  }
+}
+
+async function advance(context: Context, learning: LearningDocument): Promise<void> {
+  const { models } = context;
+  const agent = await models.agents.findById(learning._id).lean<AgentDocument>();
+  const published = agent && (await newestVersion(context, agent._id));
+  if (!agent || !published) return;
+  const share = await settledShare(context, agent._id);
+  const one: Case = { learning, agent, published, share };
+  if (await finishStep(context, one)) return;
+  const reason = pauseReason(one);
+  if (reason !== null) {
+    await note(context, one, { did: 'paused', why: reason }, { status: 'paused', trial: null });
+    return;
+  }
+  const isHarmful = share?.end?.reason === 'harm' && share.share_id === learning.trial?.share_id;
+  const step = nextStep(await gatherFacts(context, learning, { published, isHarmful }));
+  await perform(context, one, step);
+}
+
+/** Why a person has the agent now; null if none does. */
+function pauseReason({ learning, agent, published, share }: Case): string | null {
+  const { trial } = learning;
+  if (agent.status === 'archived') return 'The agent is archived.';
+  if (published.config_hash !== learning.published_hash)
+    return `Version ${published.version_number} was published: set the learner again to go on from it.`;
+  if (agent.rev !== learning.draft_rev)
+    return 'The draft was changed: publish it or put it back, then set the learner again.';
+  const isRunning = share?.status === 'running';
+  if (!trial)
+    return isRunning ? 'Another share of the calls is running: end it, then set the learner again.' : null;
+  if (share?.share_id !== trial.share_id) return 'Another share of the calls was set.';
+  return !isRunning && share.end?.reason !== 'harm'
+    ? 'The share of the learner was stopped by a person.'
+    : null;
+}
+
+/** Finishes what a process has begun before it died; true if there was something. */
+async function finishStep(context: Context, one: Case): Promise<boolean> {
+  const { learning, published, share } = one;
+  const { trial } = learning;
+  if (!trial) {
+    const isLeft = share?.status === 'running' && share.share_id === learning.last_share_id;
+    if (isLeft) await stopShare(context, learning.team_id, learning._id);
+    return isLeft;
+  }
+  const version = await context.models.versions.findById(trial.version_id).lean<VersionDocument>();
+  if (version && version.config_hash === published.config_hash) {
+    await finishPromotion(context, one);
+    return true;
+  }
+  if (trial.share_id !== null || pauseReason({ ...one, learning: { ...learning, trial: null }, share: null }))
+    return false;
+  if (version) await beginShare(context, one, { ...trial, share_id: null }, version.version_number);
+  else await note(context, one, { did: 'stopped', why: 'Its version is gone.' }, { trial: null });
+  return true;
+}
+
+async function perform(context: Context, one: Case, step: Step): Promise<void> {
+  const { learning, agent, published } = one;
+  const { models } = context;
+  if (step.do === 'wait') {
+    if (step.why !== learning.why)
+      await models.learnings.updateOne({ _id: learning._id, rev: learning.rev }, { $set: { why: step.why } });
+    return;
+  }
+  if (step.do === 'promote') {
+    await note(context, one, { did: 'promoted', why: step.why }, {});
+    await promoteShare(context, agent.team_id, agent._id);
+    const after = await models.learnings.findById(agent._id).lean<LearningDocument>();
+    if (after?.trial) await finishPromotion(context, { ...one, learning: after });
+    return;
+  }
+  if (step.do === 'stop') {
+    const { trial } = learning;
+    const refused =
+      step.isRefused && trial
+        ? [...learning.refused, { ...trial.setting, at: now(context) }]
+        : learning.refused;
+    await note(context, one, { did: 'stopped', why: step.why }, { trial: null, refused });
+    if (one.share?.status === 'running') await stopShare(context, agent.team_id, agent._id);
+    return;
+  }
+  const version = await freezeWithConversation(context, agent, { ...step.setting });
+  if (version.config_hash === published.config_hash) return;
+  const trial = {
+    share_id: null,
+    version_id: version._id,
+    purpose: step.purpose,
+    setting: { ...step.setting },
+  };
+  const did = step.purpose === 'try' ? 'tried' : 'looked';
+  const noted = await note(context, one, { did, why: step.why }, { trial });
+  if (noted) await beginShare(context, { ...one, learning: noted }, trial, version.version_number);
+}
+
+async function beginShare(
+  context: Context,
+  { learning, agent }: Case,
+  trial: NonNullable<LearningDocument['trial']>,
+  version: number,
+): Promise<void> {
+  try {
+    const share = await setShare(context, agent.team_id, agent._id, {
+      version,
+      share: learning.share,
+      watch: WATCHED.map((measure) => ({ measure, margin: 0 })),
+      slow_ms: SLOW_MS,
+      at_least_calls: AT_LEAST_CALLS,
+    });
+    const { share_id } = share;
+    await context.models.learnings.updateOne(
+      { _id: agent._id, rev: learning.rev },
+      { $set: { trial: { ...trial, share_id }, last_share_id: share_id } },
+    );
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    context.logger.warn({ err: error, agentId: agent._id }, 'a learner could not set its share');
+  }
+}
+
+/** The draft gets the published setting if it had the one before: then it equals the published version still. */
+async function finishPromotion(context: Context, { learning, agent }: Case): Promise<void> {
+  const { trial } = learning;
+  if (!trial) return;
+  const version = await context.models.versions.findById(trial.version_id).lean<VersionDocument>();
+  if (!version) return;
+  const setting = toSetting(trial.setting);
+  const isUnchanged = agent.rev === learning.draft_rev;
+  const after = isUnchanged
+    ? await patchDraft(context, agent.team_id, agent._id, { conversation: setting })
+    : agent;
+  const isOwn = isUnchanged || sameSetting(agent, setting);
+  await context.models.learnings.updateOne(
+    { _id: agent._id, rev: learning.rev },
+    {
+      $set: {
+        trial: null,
+        published_hash: version.config_hash,
+        draft_rev: isOwn ? after.rev : learning.draft_rev,
+        why: `Version with ${trial.setting.response_wait_ms} ms, ${trial.setting.eagerness} is published.`,
+      },
+      $inc: { rev: 1 },
+    },
+  );
+}
+
+function sameSetting({ config }: AgentDocument, setting: ReturnType<typeof toSetting>): boolean {
+  const { eagerness, response_wait_ms } = config.conversation;
+  return eagerness === setting.eagerness && response_wait_ms === setting.response_wait_ms;
+}
+
+/** Stores a step with its reason, and tells of it; null if a request has changed the learner meanwhile. */
+async function note(
+  context: Context,
+  { learning, agent }: Case,
+  { did, why }: Pick<LearningEntry, 'did' | 'why'>,
+  set: Partial<LearningDocument>,
+): Promise<LearningDocument | null> {
+  const at = now(context);
+  const stored = await context.models.learnings
+    .findOneAndUpdate(
+      { _id: agent._id, rev: learning.rev },
+      {
+        $set: { ...set, why, history: withEntry(learning.history, { at, did, why }) },
+        $inc: { rev: 1 },
+      } as never,
+      { returnDocument: 'after' },
+    )
+    .lean<LearningDocument>();
+  if (!stored) return null;
+  context.metrics.learningSteps.inc({ did });
+  context.logger.info({ agentId: agent._id, did, why }, 'a learner has done a step');
+  await insertDocuments(context.models.auditLog, [
+    {
+      _id: `learning:${agent._id}:${stored.created_at.getTime()}:${stored.rev}`,
+      team_id: agent.team_id,
+      ...{ user_id: NO_KEY, key_id: NO_KEY },
+      action: `${did.toUpperCase()} /v1/agent/agents/{agent_id}/learning`,
+      ...{ resource: 'agents', resource_id: agent._id, fields: ['learning'] },
+      request_id: `learning:${stored.rev}`,
+      created_at: at,
+    },
+  ]);
+  return stored;
+}
