@@ -16,6 +16,7 @@ import { addEraseCommand } from './erase.ts';
 import { addMakeTestCommand } from './make-test.ts';
 import { addModelCommands } from './models.ts';
 import { addNumberCommands } from './numbers.ts';
+import { addRegretCommand } from './regret.ts';
 import { addRehearseCommand } from './rehearse.ts';
 import { addReplayCommands } from './replay.ts';
 import { addScorecardCommand } from './scorecard.ts';
@@ -60,6 +61,7 @@ for (const add of [
   addShareCommand,
   addScorecardCommand,
   addReplayCommands,
+  addRegretCommand,
   addRehearseCommand,
   addCallFileCommands,
   addWalletCommands,

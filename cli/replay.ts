@@ -6,6 +6,7 @@ import type { Command } from 'commander';
 import { LIMITS } from '#config/limits.ts';
 import { countUpTo } from './arguments.ts';
 import type { CommandContext } from './command-context.ts';
+import type { LearnOptions } from './learn.ts';
 
 /** Adds the commands. */
 export function addReplayCommands(program: Command, common: CommandContext): void {
@@ -36,8 +37,15 @@ export function addReplayCommands(program: Command, common: CommandContext): voi
         'saved',
     )
     .option('--calls <count>', 'number of latest calls to evaluate', countUpTo(LIMITS.tunedCalls), 50)
-    .action(async (agent: string, options: { calls: number }) =>
-      (await loadReplay()).tune(common, agent, options.calls),
+    .option('--learn', 'let the agent learn its waits from now on, within the bounds of the next options')
+    .option('--cut-offs <count>', 'callers cut off in 100 turns, at most; default: 5', Number)
+    .option('--wait-min <ms>', 'shortest response_wait_ms; default: 300', countUpTo(2_000))
+    .option('--wait-max <ms>', 'longest response_wait_ms; default: 2000', countUpTo(2_000))
+    .option('--stop-learning', 'end learning; the published version stays')
+    .action(async (agent: string, options: { calls: number } & LearnOptions) =>
+      options.learn || options.stopLearning
+        ? (await import('./learn.ts')).learn(common, agent, options)
+        : (await loadReplay()).tune(common, agent, options.calls),
     );
 }
 

@@ -60,11 +60,12 @@ export function learn(population: Population, calls: number, rules = RULES, firs
     learner.calls.push(truth);
     if (call % LOOK_EVERY === 0) learner.look(call);
   }
-  return learner;
+  const { published, history } = learner;
+  return { published, history, calls: learner.calls };
 }
 
 /** The state that the product keeps in its store. */
-class SimulatedLearner implements Learned {
+class SimulatedLearner {
   readonly published: { readonly setting: Setting; readonly fromCall: number }[];
   readonly history: string[] = [];
   readonly calls: Done[] = [];

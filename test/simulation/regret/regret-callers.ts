@@ -86,6 +86,9 @@ class RegretCaller {
   readonly #inputs: TurnInput[] = [];
   readonly #script: TurnScript;
   readonly #truth = { turns: 0, cutOffs: 0, waitMs: 0 };
+  /** A hold line of the agent. */
+  #line: { readonly replyId: string; readonly isHeard: boolean } | null = null;
+  readonly #cleared: string[] = [];
   #asked: { readonly replyId: string; readonly atMs: number } | null = null;
 
   constructor(population: Population, seed: number, setting: Setting) {
@@ -96,7 +99,9 @@ class RegretCaller {
       (input, effects) => {
         this.#inputs.push(input);
         for (const effect of effects) {
-          if (effect.do === 'generate') this.#asked = { replyId: effect.replyId, atMs: input.atMs };
+          if (effect.do === 'say') this.#line = { replyId: effect.replyId, isHeard: false };
+          else if (effect.do === 'clear') this.#cleared.push(effect.replyId);
+          else if (effect.do === 'generate') this.#asked = { replyId: effect.replyId, atMs: input.atMs };
           else if (effect.do === 'discard' && effect.replyId === this.#asked?.replyId) this.#asked = null;
         }
       },
@@ -142,6 +147,7 @@ class RegretCaller {
     const voicedMs = Math.max(320, text.split(' ').length * 260);
     script.take({ type: 'voice.started', speechStartMs: script.nowMs }).after(300);
     script.take({ type: 'transcript.interim', text }).after(voicedMs - 300);
+    this.#serve();
     script.take({ type: 'voice.stopped', speechEndMs: script.nowMs, voicedMs });
     this.#said = { text, atMs: script.nowMs + 240 };
     return script.nowMs;
@@ -160,6 +166,7 @@ class RegretCaller {
       if (isHeard || script.nowMs >= untilMs) break;
       script.at(Math.min(untilMs, script.nowMs + TICK_MS));
       this.#finalise();
+      if (this.#serve()) heardMs ??= script.nowMs;
       if (this.#asked && takenMs === null) takenMs = this.#asked.atMs;
       if (this.#asked && takenMs !== null && heardMs === null && script.nowMs >= takenMs + answerMs) {
         heardMs = script.nowMs;
@@ -169,9 +176,31 @@ class RegretCaller {
     this.#note(takenMs === null ? null : takenMs - endMs, gapMs);
     if (heardMs === null) return 'goes_on';
     script.after(REPLY_MS);
+    if (this.#line) {
+      const { replyId } = this.#line;
+      this.#line = null;
+      script.take({ type: 'playout.finished', replyId, heard: 'One moment, please.' });
+      if (this.#asked) this.#reply(this.#asked.replyId);
+      script.after(REPLY_MS);
+    }
     const replyId = this.#asked?.replyId ?? '';
     script.take({ type: 'playout.finished', replyId, heard: this.#manner.question });
     return 'answered';
+  }
+
+  /** Plays a hold line and clears what was stopped; true if a hold line begins. */
+  #serve(): boolean {
+    const line = this.#line;
+    for (const replyId of this.#cleared.splice(0)) {
+      if (line?.replyId === replyId) this.#line = null;
+      this.#script.take({ type: 'playout.cleared', replyId, heard: '', isExact: true });
+    }
+    if (!line || line.isHeard || this.#line === null) return false;
+    this.#line = { ...line, isHeard: true };
+    const { replyId } = line;
+    const wireMs = this.#script.nowMs;
+    this.#script.take({ type: 'reply.audible', replyId }, { type: 'playout.started', replyId, wireMs });
+    return true;
   }
 
   #finalise(): void {

@@ -1,0 +1,162 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { measureRegret } from '#control-plane/jobs/regret/regret-runner.ts';
+import { packUploads } from '#protocol/uploads.ts';
+import { simulateCall } from '../../../simulation/simulate-call.ts';
+import type { TestUser } from '../../test-api.ts';
+import { openTestCalls, type TestCalls } from '../../test-calls.ts';
+
+const DAY_MS = 24 * 60 * 60_000;
+
+let api: TestCalls;
+let user: TestUser;
+let agentId: string;
+
+beforeAll(async () => {
+  api = await openTestCalls();
+});
+afterAll(() => api.close());
+beforeEach(async () => {
+  api.dispatch.reset();
+  api.dispatch.unreachable = null;
+  user = await api.createUser();
+  agentId = await api.publishAgent(user);
+});
+
+async function begunCall(agent = agentId, key = user.key): Promise<string> {
+  await api.clock.advance(1);
+  const created = await api.request('POST', '/v1/agent/sessions', { key, body: { agent_id: agent } });
+  const id: string = created.body.session_id;
+  await api.report(id, { type: 'joined', at: api.at() });
+  return id;
+}
+
+async function endCall(id: string, log: string | null): Promise<void> {
+  if (log !== null)
+    await api.app.inject({
+      method: 'POST',
+      url: '/internal/uploads',
+      headers: {
+        authorization: `Bearer ${api.context.credentials.workerToken}`,
+        'content-type': 'application/octet-stream',
+      },
+      payload: packUploads([
+        { head: { type: 'flight_log', session_id: id, epoch: 1, chunk: 0 }, bytes: Buffer.from(log) },
+      ]),
+    });
+  await api.report(id, { type: 'ended', at: api.at(), end_reason: 'user_hangup' });
+}
+
+async function endedCall(log: string | null): Promise<void> {
+  await endCall(await begunCall(), log);
+}
+
+const logOf = async (seed: number) => Buffer.concat([...(await simulateCall(seed)).flightLog]).toString();
+const read = async (query = '') => {
+  const answer = await api.request('GET', `/v1/agent/agents/${agentId}/regret${query}`, { key: user.key });
+  expect(answer.status, answer.text).toBe(200);
+  return answer.body;
+};
+const measure = (holder = 'alone') =>
+  measureRegret(api.context, { holder, candidates: async () => new Map() });
+/** Until what has ended is settled. */
+const later = () => api.clock.advance(70_000);
+
+describe('the regret of an agent', () => {
+  it('has every ended call once, by day and version, with what could not be read counted apart', async () => {
+    for (const seed of [1, 2, 3]) await endedCall(await logOf(seed));
+    await endedCall(null);
+    await later();
+    await measure();
+    await measure();
+    const { all, by_day, by_version } = await read();
+    expect(all).toMatchObject({ calls: 3, left_out: 1 });
+    expect(all.turns).toBeGreaterThan(0);
+    expect(by_version).toMatchObject([{ version_number: 1, calls: 3 }]);
+    expect(by_day).toMatchObject([{ day: api.at().slice(0, 10), version_number: 1, calls: 3 }]);
+  });
+
+  it('waits for a call that has not ended, so that none is left out', async () => {
+    const open = await begunCall();
+    await endedCall(await logOf(1));
+    await later();
+    await measure();
+    expect((await read()).all.calls).toBe(0);
+    await endCall(open, await logOf(2));
+    await later();
+    await measure();
+    expect((await read()).all.calls).toBe(2);
+  });
+
+  it('counts no call twice when a process dies between the sums and the position', async () => {
+    await endedCall(await logOf(1));
+    await later();
+    await measure();
+    await api.context.models.regrets.updateOne(
+      { _id: agentId },
+      { $set: { at: new Date(0), session_id: '' } },
+    );
+    await endedCall(await logOf(2));
+    await later();
+    await measure();
+    expect((await read()).all.calls).toBe(2);
+  });
+
+  it('is left to the process that measures it', async () => {
+    await endedCall(await logOf(1));
+    await later();
+    await measure('first');
+    const until = new Date(api.clock.wallTime() + 60_000);
+    await api.context.models.regrets.updateOne(
+      { _id: agentId },
+      { $set: { lease_by: 'first', lease_until: until } },
+    );
+    await endedCall(await logOf(2));
+    await later();
+    await api.context.models.regrets.updateOne(
+      { _id: agentId },
+      { $set: { lease_until: new Date(api.clock.wallTime() + 60_000) } },
+    );
+    await measure('second');
+    expect((await read()).all.calls).toBe(1);
+    await measure('first');
+    expect((await read()).all.calls).toBe(2);
+  });
+
+  it('goes on with the next calls after one that no worker can measure', async () => {
+    await endedCall('torn');
+    await endedCall(await logOf(1));
+    await later();
+    await measure();
+    expect((await read()).all).toMatchObject({ calls: 1, left_out: 1 });
+  });
+
+  it('is of the days asked for, and refuses more than there can be', async () => {
+    await endedCall(await logOf(1));
+    await later();
+    await measure();
+    const yesterday = new Date(api.clock.wallTime() - DAY_MS).toISOString().slice(0, 10);
+    expect((await read(`?from=${yesterday}&to=${yesterday}`)).all.calls).toBe(0);
+    const long = await api.request('GET', `/v1/agent/agents/${agentId}/regret?from=2020-01-01`, {
+      key: user.key,
+    });
+    expect(long.status).toBe(400);
+    const turned = await api.request(
+      'GET',
+      `/v1/agent/agents/${agentId}/regret?from=2026-02-01&to=2026-01-01`,
+      { key: user.key },
+    );
+    expect(turned.status).toBe(400);
+  });
+
+  it('is deleted with the agent, and hidden from other teams', async () => {
+    await endedCall(await logOf(1));
+    await later();
+    await measure();
+    const other = await api.createUser();
+    const path = `/v1/agent/agents/${agentId}`;
+    expect((await api.request('GET', `${path}/regret`, { key: other.key })).status).toBe(404);
+    await api.request('DELETE', path, { key: user.key });
+    expect(await api.context.models.regretDays.countDocuments({ agent_id: agentId })).toBe(0);
+    expect(await api.context.models.regrets.countDocuments({ _id: agentId })).toBe(0);
+  });
+});
