@@ -80,6 +80,12 @@ export function callOf(population: Population, seed: number, setting: Setting): 
   return new RegretCaller(population, seed, setting).run();
 }
 
+/** A pause so far: when the turn was taken and the agent heard; null until then. */
+interface Pause {
+  takenMs: number | null;
+  heardMs: number | null;
+}
+
 class RegretCaller {
   readonly #random: Random;
   readonly #manner: Manner;
@@ -158,23 +164,14 @@ class RegretCaller {
   /** Silence after a breath: until the caller goes on, or the agent's reply is over. */
   #pause(endMs: number, gapMs: number, answerMs: number): 'answered' | 'goes_on' {
     const script = this.#script;
-    let takenMs: number | null = null;
-    let heardMs: number | null = null;
+    const pause: Pause = { takenMs: null, heardMs: null };
     const untilMs = endMs + Math.min(gapMs, LAST_MS);
-    for (;;) {
-      const isHeard = heardMs !== null && script.nowMs - heardMs > REACTION_MS;
-      if (isHeard || script.nowMs >= untilMs) break;
+    while (script.nowMs < untilMs && script.nowMs - (pause.heardMs ?? script.nowMs) <= REACTION_MS) {
       script.at(Math.min(untilMs, script.nowMs + TICK_MS));
-      this.#finalise();
-      if (this.#serve()) heardMs ??= script.nowMs;
-      if (this.#asked && takenMs === null) takenMs = this.#asked.atMs;
-      if (this.#asked && takenMs !== null && heardMs === null && script.nowMs >= takenMs + answerMs) {
-        heardMs = script.nowMs;
-        this.#reply(this.#asked.replyId);
-      }
+      this.#listen(pause, answerMs);
     }
-    this.#note(takenMs === null ? null : takenMs - endMs, gapMs);
-    if (heardMs === null) return 'goes_on';
+    this.#note(pause.takenMs === null ? null : pause.takenMs - endMs, gapMs);
+    if (pause.heardMs === null) return 'goes_on';
     script.after(REPLY_MS);
     if (this.#line) {
       const { replyId } = this.#line;
@@ -186,6 +183,18 @@ class RegretCaller {
     const replyId = this.#asked?.replyId ?? '';
     script.take({ type: 'playout.finished', replyId, heard: this.#manner.question });
     return 'answered';
+  }
+
+  /** What has happened since the last tick. */
+  #listen(pause: Pause, answerMs: number): void {
+    const { nowMs } = this.#script;
+    this.#finalise();
+    if (this.#serve()) pause.heardMs ??= nowMs;
+    if (!this.#asked) return;
+    pause.takenMs ??= this.#asked.atMs;
+    if (pause.heardMs !== null || nowMs < pause.takenMs + answerMs) return;
+    pause.heardMs = nowMs;
+    this.#reply(this.#asked.replyId);
   }
 
   /** Plays a hold line and clears what was stopped; true if a hold line begins. */
