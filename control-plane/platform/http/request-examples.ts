@@ -39,6 +39,7 @@ export const REQUEST_EXAMPLES: Readonly<Record<string, object>> = {
   'POST /v1/agent/agents/:agent_id/publish': PUBLISHED_TITLE,
   'PUT /v1/agent/agents/:agent_id/limits': { concurrent_calls: 10, daily_cap: '25.00' },
   'PUT /v1/agent/agents/:agent_id/share': { share: 0.1 },
+  'PUT /v1/agent/agents/:agent_id/learning': { cut_off_bound: 5, wait_max_ms: 2_000 },
   'POST /v1/agent/agents/:agent_id/preview-sessions': { dynamic_variables: { guest: 'Ada' } },
   'POST /v1/agent/agents/:agent_id/test-calls': { version: 'published' },
   'POST /v1/agent/agent-suggestions': {

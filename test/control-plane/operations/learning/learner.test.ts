@@ -226,7 +226,7 @@ describe('a learner', () => {
     await ask('POST', `${path}/share/promote`);
     await step();
     expect(await read()).toMatchObject({ status: 'learning', trial: null });
-    expect((await ask('GET', `${path}/config`)).body.config.conversation).toMatchObject(setting);
+    expect((await ask('GET', `${path}/config`)).body.conversation).toMatchObject(setting);
   });
 
   it('belongs to one of several processes', async () => {

@@ -11,6 +11,7 @@ import { opensNewestSession } from '#control-plane/calls/sessions/opens-newest-s
 import { sweep } from '#control-plane/calls/settlement/sweep.ts';
 import { startLinkWatch } from '#control-plane/calls/workers/watch-links.ts';
 import { startAnalysisRunner } from '#control-plane/jobs/analysis/analysis-runner.ts';
+import { measureRegret } from '#control-plane/jobs/regret/regret-runner.ts';
 import { lastConversation } from '#control-plane/jobs/sms/last-conversation.ts';
 import { CallCounter } from '#control-plane/operations/analytics/call-counter.ts';
 import { Archiver } from '#control-plane/operations/archive/archive-sessions.ts';
@@ -44,6 +45,7 @@ const ASKING = [
   'calls/settlement/worker-presence.ts',
   'calls/workers/watch-links.ts',
   'jobs/analysis/analysis-runner.ts',
+  'jobs/regret/measure-group.ts',
   'jobs/sms/last-conversation.ts',
   'operations/analytics/call-counter.ts',
   'operations/analytics/read-calls.ts',
@@ -209,6 +211,7 @@ async function askForOthers(): Promise<void> {
   for (const question of statistics) await get(`/v1/agent/analytics?${question}`);
   await countDueCalls(context);
   await scoreCalls(context);
+  await measureRegret(context, { holder: 'test', candidates: async () => new Map() });
   await lastConversation(context, {
     agent: { _id: agentId, team_id: user.teamId },
     person: CALLER,

@@ -18,6 +18,7 @@ import { changedSections, type EditorProps, type SetSection } from './draft.ts';
 import { PhoneTab } from './phone-tab.tsx';
 import { PromptTab } from './prompt-tab.tsx';
 import { PublishButton } from './publish-button.tsx';
+import { RegretSection } from './regret-section.tsx';
 import { RehearseButton } from './rehearse-button.tsx';
 import { OpenAlerts } from './scorecard-alerts.tsx';
 import { ScorecardTab } from './scorecard-tab.tsx';
@@ -149,6 +150,7 @@ function Panels({ agent, saved, editor, isDirty }: PanelsProps) {
         <Stack>
           <ConversationTab {...editor} />
           <TuningSection draft={saved} isDirty={isDirty} />
+          <RegretSection agent={agent} />
         </Stack>
       </Tabs.Panel>
       <Tabs.Panel value="phone">
