@@ -19,8 +19,9 @@ export function addRegretCommand(program: Command, common: CommandContext): void
     .action(async (agent: string, { days }: { readonly days: number }) => {
       const api = common.api();
       const path = `/v1/agent/agents/${encodeURIComponent(await findAgentId(api, agent))}`;
-      const from = new Date(Date.now() - (days - 1) * DAY_MS).toISOString().slice(0, 10);
-      const record: RegretRecord = await api.get(`${path}/regret?from=${from}`);
+      const dayOf = (ms: number) => new Date(ms).toISOString().slice(0, 10);
+      const [from, to] = [dayOf(Date.now() - (days - 1) * DAY_MS), dayOf(Date.now())];
+      const record: RegretRecord = await api.get(`${path}/regret?from=${from}&to=${to}`);
       const learner = await learnerOf(api, path);
       show({ ...record, learning: learner }, common, () => {
         printRegret(record);
@@ -76,8 +77,8 @@ export function printLearner(learner: Json): void {
   const { status, why, cut_off_bound, wait_min_ms, wait_max_ms } = learner;
   console.log('');
   console.log(
-    `${status === 'paused' ? 'Learning is paused' : 'It learns'}, within ${wait_min_ms} to ${wait_max_ms} ms ` +
-      `and ${cut_off_bound} callers cut off in 100 turns: ${why}`,
+    `${status === 'paused' ? 'Learning is paused' : 'It learns'}, within ${wait_min_ms} to ` +
+      `${wait_max_ms} ms and ${cut_off_bound} callers cut off in 100 turns: ${why}`,
   );
   for (const entry of learner.history.slice(0, 10)) console.log(`  ${entry.at}  ${entry.did}  ${entry.why}`);
 }

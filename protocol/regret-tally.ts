@@ -1,4 +1,4 @@
-/** Sums over measured calls, and their figures with intervals. Plain data of bounded size; sums can be added. */
+/** Sums over measured calls, and their figures with intervals. Plain data of bounded size. */
 import {
   addSums,
   clusteredShare,

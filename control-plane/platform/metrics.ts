@@ -158,7 +158,7 @@ function createShareMetrics(meters: Meters) {
     }),
     learningSteps: meters.counter({
       name: 'parley_learning_steps_total',
-      help: 'Steps of learners: settings tried, looked at, promoted or stopped, and pauses because of a person.',
+      help: 'Steps of learners: settings tried, looked at, promoted or stopped, and pauses by a person.',
       labels: { did: LEARNING_STEPS },
     }),
   };

@@ -3,9 +3,9 @@ import { highestRate, ratesOf } from './regret/fixed-settings.ts';
 import { FIRST, learn, RULES } from './regret/learn.ts';
 
 /** `npm run simulate:regret` does the same with ten thousand calls of every population. */
-const CALLS = 1_200;
+const CALLS = 900;
 /** So few calls need a larger share to show something. */
-const SHARE = 0.2;
+const SHARE = 0.25;
 
 describe('a learner on simulated calls', () => {
   it('comes to shorter waits within its bound, and gives no stretch of calls more cut-offs', () => {

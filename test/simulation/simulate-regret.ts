@@ -21,7 +21,7 @@ import { type Batch, runBatches, serveBatches } from './run-batches.ts';
 
 /** All settings run on so many calls first; those that may be the best, and those published, on all. */
 const FIRST_CALLS = 1_000;
-/** Beyond the first best: waits longer by this factor, and so many more callers cut off in a hundred turns. */
+/** Near the best: waits longer by this factor, and so many more callers cut off in a hundred turns. */
 const NEAR_WAIT = 1.15;
 const NEAR_CUT_OFFS = 1;
 /** The learner's wait may be longer by this factor. */

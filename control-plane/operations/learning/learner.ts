@@ -201,7 +201,7 @@ async function beginShare(
   }
 }
 
-/** The draft gets the published setting if it had the one before: then it equals the published version still. */
+/** The draft gets the published setting, unless a person has changed it, and equals that version. */
 async function finishPromotion(context: Context, { learning, agent }: Case): Promise<void> {
   const { trial } = learning;
   if (!trial) return;

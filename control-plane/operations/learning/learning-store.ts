@@ -78,7 +78,7 @@ export async function setLearning(
   return findLearning(context, agentId);
 }
 
-/** Ends learning and its running share; the published version stays. Throws `not_found`, `learning_not_set`. */
+/** Ends learning and its running share; what is published stays. Throws `not_found`, `learning_not_set`. */
 export async function endLearning(context: Context, teamId: string, agentId: string): Promise<void> {
   await findAgent(context, teamId, agentId);
   const learning = await findLearning(context, agentId);

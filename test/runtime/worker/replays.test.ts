@@ -68,6 +68,18 @@ describe('a finished call', () => {
     ]);
   });
 
+  it('has its regret measured together with others, also under other settings', patience, async () => {
+    await bench.start();
+    const candidates = [{ eagerness: 'eager', response_wait_ms: 300 }] as const;
+    const logs = [await logOf(1), 'torn'];
+    const outcomes = await bench.dispatch.measureRegret(
+      logs.map((log, index) => ({ session_id: `call-${index}`, log, candidates: [...candidates] })),
+    );
+    expect(outcomes.map(({ outcome }) => outcome)).toEqual(['measured', 'unreadable']);
+    const [first] = outcomes;
+    expect(first?.outcome === 'measured' && first.candidates).toHaveLength(1);
+  });
+
   it('does not wait when there is no worker', async () => {
     await expect(bench.dispatch.replay(await logOf(1), {})).rejects.toMatchObject({
       code: 'no_capacity',

@@ -49,7 +49,7 @@ const version = async (number: number) => {
   return found;
 };
 
-/** Measured calls of a version, in whose turns nobody is cut off under any wait of 600 ms or more. */
+/** Measured calls of a version, in whose turns no caller is cut off under waits of 600 ms or more. */
 async function measured(number: number, calls: number, setting: Setting): Promise<void> {
   const rules: LearningRules = {
     ...BODY,
