@@ -78,8 +78,8 @@ export type RegretFigures = z.output<typeof regretFigures>;
 /** Regret of an agent, as the API answers it. */
 export const regretRecord = z.object({
   agent_id: z.string().describe('Id of the agent.'),
-  from: z.iso.date().describe('First day (UTC).'),
-  to: z.iso.date().describe('Last day (UTC).'),
+  from: z.string().describe('First day (UTC), such as `2026-11-01`.'),
+  to: z.string().describe('Last day (UTC).'),
   measured_until: z.iso
     .datetime()
     .nullable()
@@ -91,7 +91,7 @@ export const regretRecord = z.object({
   by_day: z
     .array(
       regretFigures.extend({
-        day: z.iso.date().describe('The day (UTC) on which the calls began.'),
+        day: z.string().describe('The day (UTC) on which the calls began.'),
         version_number: count.describe('Number of the version.'),
       }),
     )

@@ -1,5 +1,5 @@
 /** Gathers what a learner decides by: the measured calls of its agent, by the setting that they ran. */
-import { addRegret, NO_REGRET } from '#protocol/regret-tally.ts';
+import { addRegret, NO_REGRET, type RegretSums } from '#protocol/regret-tally.ts';
 import { configHash } from '../../catalogue/agents/config-hash.ts';
 import { dayOf, regretDays } from '../../jobs/regret/regret-store.ts';
 import { type Context, now } from '../../platform/context.ts';
@@ -12,6 +12,8 @@ import type { LearningFacts } from './next-step.ts';
 
 /** Older calls are those of other callers. */
 const DAYS = 28;
+/** Of these the published setting must keep the bound. */
+const RECENT_DAYS = 7;
 const DAY_MS = 24 * 60 * 60_000;
 /** A setting that was rolled back is tried again after so long. */
 const REFUSED_MS = 30 * DAY_MS;
@@ -26,20 +28,16 @@ export async function gatherFacts(
   const from = dayOf(new Date(at.getTime() - (DAYS - 1) * DAY_MS));
   const days = await regretDays(context, learning._id, { from, to: dayOf(at) });
   const versions = await kinOf(context, published, [...new Set(days.map(({ version_id: id }) => id))]);
-  const evidence: Evidence[] = [];
-  for (const { version_id: id, parsed } of days) {
-    const setting = versions.get(id);
-    if (!setting) continue;
-    const index = evidence.findIndex((one) => isSameSetting(one.setting, setting));
-    const before = evidence[index];
-    if (before) evidence[index] = { setting, sums: addRegret(before.sums, parsed) };
-    else evidence.push({ setting, sums: parsed });
-  }
+  const recentFrom = dayOf(new Date(at.getTime() - (RECENT_DAYS - 1) * DAY_MS));
   const { trial } = learning;
   return {
     rules: rulesOf(learning),
     published: settingOf(published),
-    evidence,
+    evidence: bySetting(days, versions),
+    recent: bySetting(
+      days.filter(({ day }) => day >= recentFrom),
+      versions,
+    ),
     trial: trial && {
       purpose: trial.purpose,
       setting: toSetting(trial.setting),
@@ -50,6 +48,23 @@ export async function gatherFacts(
     },
     refused: learning.refused.filter((one) => at.getTime() - one.at.getTime() < REFUSED_MS).map(toSetting),
   };
+}
+
+/** Adds up the days of each setting. */
+function bySetting(
+  days: readonly { readonly version_id: string; readonly parsed: RegretSums }[],
+  versions: ReadonlyMap<string, Setting>,
+): Evidence[] {
+  const evidence: Evidence[] = [];
+  for (const { version_id: id, parsed } of days) {
+    const setting = versions.get(id);
+    if (!setting) continue;
+    const index = evidence.findIndex((one) => isSameSetting(one.setting, setting));
+    const before = evidence[index];
+    if (before) evidence[index] = { setting, sums: addRegret(before.sums, parsed) };
+    else evidence.push({ setting, sums: parsed });
+  }
+  return evidence;
 }
 
 /** A stored setting. */

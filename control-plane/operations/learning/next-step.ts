@@ -36,6 +36,8 @@ export interface LearningFacts {
   readonly rules: LearningRules;
   readonly published: Setting;
   readonly evidence: readonly Evidence[];
+  /** The same of the last days alone: callers may have changed. */
+  readonly recent: readonly Evidence[];
   /** Null while no share is running. */
   readonly trial: Trial | null;
   /** Settings that were rolled back. */
@@ -67,20 +69,10 @@ export function nextStep(facts: LearningFacts): Step {
 
 function withoutTrial(facts: LearningFacts): Step {
   const { rules, published, evidence, refused } = facts;
+  if (isBroken(facts)) return mend(facts);
   const { best, turns } = judgeCandidates(rules, evidence, refused);
   const better = betterThanPublished(facts, best);
   if (better) return better;
-  if (isBroken(facts)) {
-    const longest = longestOf(rules);
-    if (!isSameSetting(longest, published) && !refused.some((one) => isSameSetting(one, longest)))
-      return {
-        do: 'share',
-        purpose: 'try',
-        setting: longest,
-        why: `${describe(published)} cuts off more callers than the bound, and no setting is shown to keep it: the most patient one is tried`,
-      };
-    return { do: 'wait', why: 'The bound is broken, and the rules permit no more patient setting.' };
-  }
   const look = morePatient(rules, published);
   if (turns < ENOUGH_TURNS && look && !refused.some((one) => isSameSetting(one, look)))
     return {
@@ -90,6 +82,24 @@ function withoutTrial(facts: LearningFacts): Step {
       why: `Calls with ${describe(published)} do not show what callers would have done under other waits: ${describe(look)} does, for ${percent(rules.share)} of callers`,
     };
   return { do: 'wait', why: settledWhy(turns) };
+}
+
+/** A step away from a published setting that breaks the bound; older calls are those of other callers. */
+function mend(facts: LearningFacts): Step {
+  const { rules, published, recent } = facts;
+  const better = betterThanPublished(facts, judgeCandidates(rules, recent, facts.refused).best);
+  if (better) return better;
+  const longest = longestOf(rules);
+  if (isSameSetting(longest, published))
+    return { do: 'wait', why: 'The bound is broken, and the rules permit no more patient setting.' };
+  return {
+    do: 'share',
+    purpose: 'try',
+    setting: longest,
+    why:
+      `${describe(published)} cuts off more callers than the bound, and no setting is shown to keep it: ` +
+      'the most patient one is next.',
+  };
 }
 
 function settledWhy(turns: number): string {
@@ -134,17 +144,17 @@ function duringTry(facts: LearningFacts, { setting, sums }: Trial): Step {
   const { calls, own } = sums;
   const { value, low } = clusteredShare(own.cutOffs, Z_ONE_SIDED);
   const rate = 100 * value;
-  const was = publishedRate(facts);
-  const isEscape = isBroken(facts) && was !== null && rate < was;
+  if (isBroken(facts) && isSameSetting(setting, longestOf(rules)))
+    return { do: 'promote', why: 'The bound is broken; longer waits cut off no more callers.' };
   const seen = `${rate.toFixed(1)} callers cut off in 100 turns of ${calls} calls with ${describe(setting)}`;
-  if (calls >= EARLIEST_CALLS && 100 * (low ?? 0) > rules.cut_off_bound && !isEscape)
+  if (calls >= EARLIEST_CALLS && 100 * (low ?? 0) > rules.cut_off_bound)
     return {
       do: 'stop',
       isRefused: true,
       why: `${seen}: certainly more than the bound of ${rules.cut_off_bound}.`,
     };
   if (calls < TRIAL_CALLS) return { do: 'wait', why: `${seen} so far; ${TRIAL_CALLS} calls are needed.` };
-  if (rate <= rules.cut_off_bound || isEscape) {
+  if (rate <= rules.cut_off_bound) {
     const waits = waitsOf(facts, sums);
     if (!isBroken(facts) && waits && waits.share >= waits.published)
       return {
@@ -164,9 +174,9 @@ function duringTry(facts: LearningFacts, { setting, sums }: Trial): Step {
 
 /** The step to a certified setting that waits less, or that mends a broken bound. */
 function betterThanPublished(facts: LearningFacts, best: Certified | null): Step | null {
-  const { published, rules } = facts;
+  const { published, rules, evidence } = facts;
   if (!best || isSameSetting(best.setting, published)) return null;
-  const own = evidenceOf(facts, published);
+  const own = evidenceOf(evidence, published);
   if (!own || own.own.wait.x === 0) return null;
   const waitMs = ratio(own.own.wait).value;
   if (best.waitMs > waitMs * (1 - LEAST_GAIN) && !isBroken(facts)) return null;
@@ -181,28 +191,23 @@ function betterThanPublished(facts: LearningFacts, best: Certified | null): Step
   };
 }
 
-/** Certainly more callers are cut off than permitted. */
-function isBroken(facts: LearningFacts): boolean {
-  const own = evidenceOf(facts, facts.published);
+/** Certainly more callers have been cut off of late than is permitted. */
+function isBroken({ recent, published, rules }: LearningFacts): boolean {
+  const own = evidenceOf(recent, published);
   if (!own || own.calls < EARLIEST_CALLS) return false;
-  return 100 * (clusteredShare(own.own.cutOffs, Z_ONE_SIDED).low ?? 0) > facts.rules.cut_off_bound;
-}
-
-function publishedRate(facts: LearningFacts): number | null {
-  const own = evidenceOf(facts, facts.published);
-  return own && own.own.cutOffs.x > 0 ? (100 * own.own.cutOffs.y) / own.own.cutOffs.x : null;
+  return 100 * (clusteredShare(own.own.cutOffs, Z_ONE_SIDED).low ?? 0) > rules.cut_off_bound;
 }
 
 function waitsOf(
   facts: LearningFacts,
   sums: RegretSums,
 ): { readonly share: number; readonly published: number } | null {
-  const own = evidenceOf(facts, facts.published);
+  const own = evidenceOf(facts.evidence, facts.published);
   if (!own || own.own.wait.x === 0 || sums.own.wait.x === 0) return null;
   return { share: ratio(sums.own.wait).value, published: ratio(own.own.wait).value };
 }
 
-function evidenceOf({ evidence }: LearningFacts, setting: Setting): RegretSums | null {
+function evidenceOf(evidence: readonly Evidence[], setting: Setting): RegretSums | null {
   return evidence.find((one) => isSameSetting(one.setting, setting))?.sums ?? null;
 }
 

@@ -27,6 +27,7 @@ export const FIRST: Setting = { eagerness: 'balanced', response_wait_ms: 1_500 }
 const LOOK_EVERY = 50;
 const CALLS_A_DAY = 400;
 const DAYS = 28;
+const RECENT_DAYS = 7;
 
 /** What one call really did. */
 interface Done {
@@ -102,7 +103,8 @@ class SimulatedLearner {
     const step = nextStep({
       rules: this.#rules,
       published: this.current,
-      evidence: summed(this.#days),
+      evidence: summed(this.#days, DAYS),
+      recent: summed(this.#days, RECENT_DAYS),
       trial,
       refused: this.#refused,
     });
@@ -130,9 +132,9 @@ function addTo(
   today.set(key, { setting, sums: add(today.get(key)?.sums ?? NO_REGRET) });
 }
 
-function summed(days: readonly Map<string, Evidence>[]): Evidence[] {
+function summed(days: readonly Map<string, Evidence>[], last: number): Evidence[] {
   const all: Evidence[] = [];
-  for (const day of days.slice(-DAYS))
+  for (const day of days.slice(-last))
     for (const { setting, sums } of day.values()) {
       const at = all.findIndex((one) => isSameSetting(one.setting, setting));
       const before = all[at];

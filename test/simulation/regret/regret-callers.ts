@@ -45,6 +45,9 @@ const DICTATING: Manner = {
   parts: ['five five one', 'two four', 'double three', 'seven'],
 };
 
+/** Calls after which drifting callers have become others. */
+const DRIFTED = 10_000;
+
 /** Populations: the manner of the caller of each call. */
 export const POPULATIONS = {
   quick: () => QUICK,
@@ -52,7 +55,9 @@ export const POPULATIONS = {
   hesitating: () => HESITATING,
   dictating: () => DICTATING,
   mixed: (random: Random) => random.pick([QUICK, QUICK, SLOW, HESITATING, DICTATING]),
-} as const satisfies Record<string, (random: Random) => Manner>;
+  /** Quick callers at first, hesitating ones in the end. */
+  drifting: (random: Random, seed: number) => (random.chance(seed / DRIFTED) ? HESITATING : QUICK),
+} as const satisfies Record<string, (random: Random, seed: number) => Manner>;
 export type Population = keyof typeof POPULATIONS;
 
 /** One simulated call. */
@@ -99,7 +104,7 @@ class RegretCaller {
 
   constructor(population: Population, seed: number, setting: Setting) {
     this.#random = createRandom(seed);
-    this.#manner = POPULATIONS[population](this.#random);
+    this.#manner = POPULATIONS[population](this.#random, seed);
     this.#script = new TurnScript(
       { eagerness: setting.eagerness, responseWaitMs: setting.response_wait_ms, responseMaxWaitMs: null },
       (input, effects) => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { measureRegret } from '#control-plane/jobs/regret/regret-runner.ts';
+import { enforceRetention } from '#control-plane/operations/privacy/retention.ts';
 import { packUploads } from '#protocol/uploads.ts';
 import { simulateCall } from '../../../simulation/simulate-call.ts';
 import type { TestUser } from '../../test-api.ts';
@@ -146,6 +147,16 @@ describe('the regret of an agent', () => {
       { key: user.key },
     );
     expect(turned.status).toBe(400);
+  });
+
+  it('is deleted with the retention of flight logs', async () => {
+    await endedCall(await logOf(1));
+    await later();
+    await measure();
+    await api.request('PATCH', '/v1/agent/privacy', { key: user.key, body: { flight_logs_days: 1 } });
+    await api.clock.advance(3 * DAY_MS);
+    await enforceRetention(api.context, 'test');
+    expect(await api.context.models.regretDays.countDocuments({ agent_id: agentId })).toBe(0);
   });
 
   it('is deleted with the agent, and hidden from other teams', async () => {

@@ -63,7 +63,7 @@ function calls(
 }
 
 const facts = (over: Partial<LearningFacts>): LearningFacts => ({
-  ...{ rules: RULES, published: PATIENT, evidence: [], trial: null, refused: [] },
+  ...{ rules: RULES, published: PATIENT, evidence: [], recent: [], trial: null, refused: [] },
   ...over,
 });
 const trial = (over: Partial<Trial>): Trial => ({
@@ -148,8 +148,9 @@ describe('the next step of a learner', () => {
 
   it('tries the most patient setting if the published one breaks the bound and none is shown to keep it', () => {
     const evidence = [{ setting: DEFAULT, sums: calls(60, DEFAULT, { ownEvery: 1, unknown: 9 }) }];
-    expect(nextStep(facts({ published: DEFAULT, evidence }))).toMatchObject({
-      ...{ do: 'share', purpose: 'try', setting: PATIENT },
-    });
+    const broken = { published: DEFAULT, evidence, recent: evidence };
+    expect(nextStep(facts(broken))).toMatchObject({ do: 'share', purpose: 'try', setting: PATIENT });
+    const first = trial({ setting: PATIENT });
+    expect(nextStep(facts({ ...broken, trial: first })).do).toBe('promote');
   });
 });
