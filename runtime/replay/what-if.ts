@@ -130,13 +130,16 @@ export const LONGEST_WAIT_MS = 15_000;
 
 /**
  * Judges every pause separately, starting from the state of the real call, so that one difference does not
- * affect the rest. The call itself is run once, however many candidates there are.
+ * affect the rest. The call itself is run once, however many candidates there are. `withMerged`: also pauses
+ * of a caller who has gone on after the turn was taken and before the answer was heard.
  */
 export function judgePauses(
   log: ReadFlightLog,
   candidates: readonly Partial<TurnConfig>[],
   machine: TurnMachine,
+  { withMerged = false }: { readonly withMerged?: boolean } = {},
 ): JudgedPauses {
+  const judged: readonly string[] = withMerged ? ['listening', 'answering'] : ['listening'];
   const run = runOf(log, {}, machine);
   const was: PauseOutcome[] = [];
   const wouldBe = candidates.map((): PauseOutcome[] => []);
@@ -144,7 +147,7 @@ export function judgePauses(
   log.inputs.forEach((input, index) => {
     if (input.type === 'voice.stopped') {
       pauses += 1;
-      if (run.state.phase.is === 'listening' && run.state.caller.is === 'talking') {
+      if (judged.includes(run.state.phase.is) && run.state.caller.is === 'talking') {
         was.push(pauseFrom(run.fork(), log.inputs, index));
         for (const [at, changes] of candidates.entries())
           wouldBe[at]?.push(pauseFrom(run.fork(changes), log.inputs, index));

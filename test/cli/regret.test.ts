@@ -1,5 +1,7 @@
 import { tmpdir } from 'node:os';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { storedSums } from '#control-plane/jobs/regret/regret-store.ts';
+import type { MeasuredCall } from '#protocol/regret.ts';
 import { addLeftOut, addMeasured, NO_REGRET } from '#protocol/regret-tally.ts';
 import { runParley } from '../command-line.ts';
 import type { TestUser } from '../control-plane/test-api.ts';
@@ -27,13 +29,17 @@ const parley = (...command: string[]) =>
 it('says that nothing is measured yet, and afterwards what was, by version and day', async () => {
   expect((await parley('regret', agentId)).out).toContain('No call of these days is measured yet');
   const own = { turns: 20, cut_offs: 1, unknown: 4, wait_ms: 10_000, known_wait_ms: 8_000 };
-  const call = { outcome: 'measured', session_id: '', pauses: 30, judged: 24, own, candidates: [] } as const;
+  const call: MeasuredCall = {
+    ...{ outcome: 'measured', session_id: '', pauses: 30, judged: 24 },
+    own,
+    candidates: [],
+  };
   const sums = [1, 2, 3, 4, 5].reduce((all) => addMeasured(all, call), addLeftOut(NO_REGRET));
   const at = new Date();
   const day = at.toISOString().slice(0, 10);
   await api.context.models.regretDays.create({
     ...{ _id: `${agentId}:${day}:v1`, team_id: user.teamId, agent_id: agentId, day, at },
-    ...{ version_id: 'v1', version_number: 1, rev: 1, session_id: 'last', sums: JSON.stringify(sums) },
+    ...{ version_id: 'v1', version_number: 1, rev: 1, session_id: 'last', ...storedSums(sums) },
   });
   const { out } = await parley('regret', agentId);
   expect(out).toContain('5 calls measured');

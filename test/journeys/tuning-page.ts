@@ -71,6 +71,23 @@ export function describeTuningPage(stage: {
       },
     );
 
+    itNeeds(['chromium'])('let it learn its waits within a bound, and end that', PATIENCE, async () => {
+      const person = await open();
+      await person.go(`/agents/${agentId}/conversation`);
+      const regret = region(person, 'Regret and learning');
+      await regret.getByLabel('Callers cut off in 100 turns, at most').fill('4');
+      await person.press('Let it learn', regret);
+      const dialog = person.page.getByRole('dialog', { name: 'Let the agent learn its waits?' });
+      await person.press('Let it learn', dialog);
+      await regret.getByText('at most 4 callers cut off in 100 turns').waitFor();
+      await regret.getByRole('cell', { name: 'began' }).waitFor();
+      await expectSound(person);
+      await person.press('End learning', regret);
+      await person.press('End learning', person.page.getByRole('dialog', { name: 'End learning?' }));
+      await regret.getByLabel('Callers cut off in 100 turns, at most').waitFor();
+      await person.close();
+    });
+
     itNeeds(['chromium'])(
       'take a recogniser and a voice of its owner, whose keys are never shown again',
       PATIENCE,

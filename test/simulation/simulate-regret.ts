@@ -95,8 +95,9 @@ async function runBatch({ from }: Batch): Promise<Found> {
   return { failures: [], rows: [row] };
 }
 
-/** Names the bounds that were broken; empty if none was. */
+/** Names the bounds that were broken; empty if none was. Callers who change are no population to compare. */
 function brokenIn({ population, learned, best, published }: Row): string[] {
+  if (population === 'drifting') return [];
   const last = published.at(-1);
   const bound = RULES.cut_off_bound;
   const ratio = best && last ? last.waitMs / best.waitMs : Number.POSITIVE_INFINITY;

@@ -15,7 +15,7 @@ import type { SessionDocument } from '../../platform/store/models/session-model.
 import type { VersionDocument } from '../../platform/store/models/version-model.ts';
 import { readStored } from '../../platform/store/read-stored.ts';
 import { isUnderWay } from '../../platform/store/session-status.ts';
-import { dayOf } from './regret-store.ts';
+import { dayOf, storedSums, sumsOf } from './regret-store.ts';
 
 /** Text of the logs that a worker gets at once, unless one log is longer; bytes. */
 const BYTES_AT_ONCE = 2 * 1_048_576;
@@ -162,12 +162,12 @@ async function store(
   if (added.length === 0) return true;
   const sums = added.reduce(
     (all, call) => withCall(all, call, outcomes.get(call.session._id)),
-    before ? (JSON.parse(before.sums) as RegretSums) : NO_REGRET,
+    before ? sumsOf(before) : NO_REGRET,
   );
   const change = {
     at: last.session.created_at,
     session_id: last.session._id,
-    sums: JSON.stringify(sums),
+    ...storedSums(sums),
     rev: (before?.rev ?? 0) + 1,
   };
   if (before) {

@@ -24,19 +24,37 @@ export function isTooLong({ from, to }: Days): boolean {
   return Date.parse(to) - Date.parse(from) >= LIMITS.regretDays * DAY_MS;
 }
 
-/** Sums of an agent by day and version, in the order of the days. */
+/** The sums of a stored day. */
+export function sumsOf({ sums, candidates }: Pick<RegretDayDocument, 'sums' | 'candidates'>): RegretSums {
+  return { ...JSON.parse(sums), candidates: candidates === undefined ? {} : JSON.parse(candidates) };
+}
+
+/** Sums as they are stored. */
+export function storedSums({
+  candidates,
+  ...sums
+}: RegretSums): Pick<RegretDayDocument, 'sums' | 'candidates'> {
+  const hasCandidates = Object.keys(candidates).length > 0;
+  return {
+    sums: JSON.stringify(sums),
+    ...(hasCandidates ? { candidates: JSON.stringify(candidates) } : {}),
+  };
+}
+
+/** Sums of an agent by day and version, in the order of the days; `isWhole`: with those of candidates. */
 export async function regretDays(
   { models }: Pick<Context, 'models'>,
   agentId: string,
   { from, to }: Days,
+  isWhole = false,
 ): Promise<(RegretDayDocument & { readonly parsed: RegretSums })[]> {
   const found = await readStored<RegretDayDocument>(
     models.regretDays,
     { agent_id: agentId, day: { $gte: from, $lte: to } },
-    { sort: { day: 1 } },
+    { sort: { day: 1 }, ...(isWhole ? {} : { projection: { candidates: 0 } }) },
   );
   return found
-    .map((day) => ({ ...day, parsed: JSON.parse(day.sums) as RegretSums }))
+    .map((day) => ({ ...day, parsed: sumsOf(day) }))
     .sort((a, b) => a.day.localeCompare(b.day) || a.version_number - b.version_number);
 }
 

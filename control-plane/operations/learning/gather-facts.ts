@@ -26,7 +26,7 @@ export async function gatherFacts(
 ): Promise<LearningFacts> {
   const at = now(context);
   const from = dayOf(new Date(at.getTime() - (DAYS - 1) * DAY_MS));
-  const days = await regretDays(context, learning._id, { from, to: dayOf(at) });
+  const days = await regretDays(context, learning._id, { from, to: dayOf(at) }, true);
   const versions = await kinOf(context, published, [...new Set(days.map(({ version_id: id }) => id))]);
   const recentFrom = dayOf(new Date(at.getTime() - (RECENT_DAYS - 1) * DAY_MS));
   const { trial } = learning;

@@ -22,11 +22,20 @@ export const Z_ONE_SIDED = 2.326347874040841;
 const MOST_UNKNOWN = 0.05;
 const FEWEST_TURNS = 1_000;
 const FEWEST_CALLS = 100;
+/** So many turns of the last days, in which more callers would be cut off, outweigh all that was before. */
+const LATE_TURNS = 300;
 
 /** Sums of calls that ran one setting. */
 export interface Evidence {
   readonly setting: Setting;
   readonly sums: RegretSums;
+}
+
+/** Measured calls by the setting that they ran. */
+export interface Logged {
+  readonly evidence: readonly Evidence[];
+  /** Those of the last days alone: callers may have changed. */
+  readonly recent: readonly Evidence[];
 }
 
 /** A candidate that keeps the bound. */
@@ -49,13 +58,9 @@ export interface Judged {
 }
 
 /** Judges all candidates that were not refused. */
-export function judgeCandidates(
-  rules: LearningRules,
-  evidence: readonly Evidence[],
-  refused: readonly Setting[],
-): Judged {
+export function judgeCandidates(rules: LearningRules, logged: Logged, refused: readonly Setting[]): Judged {
   const rows = EAGERNESS.filter((one) => rules.eagerness.includes(one)).map((eagerness) =>
-    judgeRow(rules, evidence, eagerness),
+    judgeRow(rules, logged, eagerness),
   );
   const certified = rows
     .flatMap((row) => row.certified)
@@ -72,23 +77,26 @@ export function judgeCandidates(
 /** The candidates of one eagerness, up to the first that does not certainly keep the bound. */
 function judgeRow(
   rules: LearningRules,
-  evidence: readonly Evidence[],
+  { evidence, recent }: Logged,
   eagerness: Eagerness,
 ): { readonly certified: readonly Certified[]; readonly turns: number } {
   const certified: Certified[] = [];
   let turns = 0;
   for (const setting of candidatesOf(rules).filter((one) => one.eagerness === eagerness)) {
     const sums = shownIn(evidence, setting);
-    if (!sums) continue;
+    if (!sums || sums.most.x < FEWEST_TURNS || sums.most.units < FEWEST_CALLS) continue;
     turns = Math.max(turns, sums.most.x);
     const one = certify(rules, setting, sums);
-    if (!one) break;
+    const late = shownIn(recent, setting);
+    const isOutdated =
+      late !== null && late.most.x >= LATE_TURNS && 100 * late.most.y > rules.cut_off_bound * late.most.x;
+    if (!one || isOutdated) break;
     certified.push(one);
   }
   return { certified, turns };
 }
 
-/** What the calls show about a setting, summed; null if too little. */
+/** What the calls show about a setting, summed; null if nothing. */
 function shownIn(evidence: readonly Evidence[], setting: Setting): SettingSums | null {
   const key = settingKey(setting);
   const shown = evidence.flatMap(({ sums }) => {
@@ -97,8 +105,7 @@ function shownIn(evidence: readonly Evidence[], setting: Setting): SettingSums |
   });
   const [first, ...others] = shown;
   if (!first) return null;
-  const sum = others.reduce(addSettings, first);
-  return sum.most.x >= FEWEST_TURNS && sum.most.units >= FEWEST_CALLS ? sum : null;
+  return others.reduce(addSettings, first);
 }
 
 function certify(

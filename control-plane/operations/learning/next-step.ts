@@ -13,7 +13,13 @@ import {
   morePatient,
   type Setting,
 } from './candidates.ts';
-import { type Certified, type Evidence, judgeCandidates, Z_ONE_SIDED } from './judge-candidates.ts';
+import {
+  type Certified,
+  type Evidence,
+  judgeCandidates,
+  type Logged,
+  Z_ONE_SIDED,
+} from './judge-candidates.ts';
 
 /**
  * `try`: to be published if it does what the logs have shown. `look`: to be seen only, because its longer
@@ -32,12 +38,9 @@ export interface Trial {
 }
 
 /** Everything that a step depends on. */
-export interface LearningFacts {
+export interface LearningFacts extends Logged {
   readonly rules: LearningRules;
   readonly published: Setting;
-  readonly evidence: readonly Evidence[];
-  /** The same of the last days alone: callers may have changed. */
-  readonly recent: readonly Evidence[];
   /** Null while no share is running. */
   readonly trial: Trial | null;
   /** Settings that were rolled back. */
@@ -70,7 +73,7 @@ export function nextStep(facts: LearningFacts): Step {
 function withoutTrial(facts: LearningFacts): Step {
   const { rules, published, evidence, refused } = facts;
   if (isBroken(facts)) return mend(facts);
-  const { best, turns } = judgeCandidates(rules, evidence, refused);
+  const { best, turns } = judgeCandidates(rules, facts, refused);
   const better = betterThanPublished(facts, best);
   if (better) return better;
   const look = morePatient(rules, published);
@@ -87,7 +90,10 @@ function withoutTrial(facts: LearningFacts): Step {
 /** A step away from a published setting that breaks the bound; older calls are those of other callers. */
 function mend(facts: LearningFacts): Step {
   const { rules, published, recent } = facts;
-  const better = betterThanPublished(facts, judgeCandidates(rules, recent, facts.refused).best);
+  const better = betterThanPublished(
+    facts,
+    judgeCandidates(rules, { evidence: recent, recent }, facts.refused).best,
+  );
   if (better) return better;
   const longest = longestOf(rules);
   if (isSameSetting(longest, published))
@@ -119,7 +125,7 @@ function duringTrial(facts: LearningFacts, trial: Trial): Step {
 }
 
 function duringLook(facts: LearningFacts, { setting }: Trial): Step {
-  const { best, turns } = judgeCandidates(facts.rules, facts.evidence, facts.refused);
+  const { best, turns } = judgeCandidates(facts.rules, facts, facts.refused);
   const better = betterThanPublished(facts, best);
   if (better || isBroken(facts))
     return {

@@ -8,6 +8,7 @@ import { turnSettings } from '#protocol/conversation-settings.ts';
 import type { MeasuredCall, RegretOutcome, RegretRequestCall, TurnsUnder } from '#protocol/regret.ts';
 import type { TriedSettings } from '#protocol/tuning.ts';
 import { type ReadFlightLog, readFlightLog } from '../../turn/loop/flight-log.ts';
+import { machineOf } from '../machines/machine-of.ts';
 import { ownContinuation } from '../rehearsal/judge-cut-offs.ts';
 import { CUT_OFF_WITHIN_MS, isCutOff } from '../tuning.ts';
 import { judgePauses, type PauseOutcome } from '../what-if.ts';
@@ -29,7 +30,8 @@ export function regretOfPart(
   candidates: readonly TriedSettings[],
 ): Omit<MeasuredCall, 'outcome' | 'session_id'> {
   const changes = candidates.map((conversation) => turnSettings(conversation));
-  const { was, wouldBe, pauses } = judgePauses(log, changes);
+  const machine = machineOf(log.header.machine_version);
+  const { was, wouldBe, pauses } = judgePauses(log, changes, machine, { withMerged: true });
   const seen = whatWasSeen(log, was);
   return {
     pauses,

@@ -35,8 +35,10 @@ export interface RegretDayDocument {
   /** The last call in the sums. */
   at: Date;
   session_id: string;
-  /** `RegretSums` as JSON. */
+  /** `RegretSums` without its candidates as JSON. */
   sums: string;
+  /** Its candidates as JSON, which only learners read; absent without any. */
+  candidates?: string;
 }
 
 const text = { type: String, required: true };
@@ -73,6 +75,7 @@ export const defineRegretDays = modelOf<RegretDayDocument>('RegretDay', () => {
       at: { type: Date, required: true },
       session_id: text,
       sums: text,
+      candidates: String,
     } as never,
     { collection: 'regret_days', versionKey: false },
   );

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { storedSums } from '#control-plane/jobs/regret/regret-store.ts';
 import { type LearningRules, type Setting, shownBy } from '#control-plane/operations/learning/candidates.ts';
 import { runLearners } from '#control-plane/operations/learning/learner.ts';
 import type { LearningDocument } from '#control-plane/platform/store/models/learning-model.ts';
@@ -80,7 +81,7 @@ async function measured(number: number, calls: number, setting: Setting): Promis
   await api.context.models.regretDays.create({
     ...{ _id: `${agentId}:${day}:${_id}`, team_id: user.teamId, agent_id: agentId, day },
     ...{ version_id: _id, version_number: number, rev: 1, at, session_id: 'last' },
-    sums: JSON.stringify(sums),
+    ...storedSums(sums),
   });
 }
 
