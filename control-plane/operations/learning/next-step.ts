@@ -71,7 +71,7 @@ export function nextStep(facts: LearningFacts): Step {
 }
 
 function withoutTrial(facts: LearningFacts): Step {
-  const { rules, published, evidence, refused } = facts;
+  const { rules, published, refused } = facts;
   if (isBroken(facts)) return mend(facts);
   const { best, turns } = judgeCandidates(rules, facts, refused);
   const better = betterThanPublished(facts, best);

@@ -59,10 +59,10 @@ describe('the regret of a call', () => {
     });
   });
 
-  it('counts a caller who goes on after the turn was taken as cut off, and their wait not as needless', () => {
+  it('counts a caller who goes on after the turn was taken as cut off, with no needless wait but that after it', () => {
     expect(own([{ goesOnAfterMs: 700 }, { heardAfterMs: 2_600 }])).toMatchObject({
-      ...{ turns: 1, cut_offs: 1, unknown: 0 },
-      ...{ wait_ms: 0, known_wait_ms: 0 },
+      ...{ turns: 2, cut_offs: 1, unknown: 0 },
+      ...{ wait_ms: 500, known_wait_ms: 500 },
     });
   });
 
