@@ -20,9 +20,9 @@ import { POPULATIONS, type Population } from './regret/regret-callers.ts';
 import { type Batch, runBatches, serveBatches } from './run-batches.ts';
 
 /** All settings run on so many calls first; those that may be the best, and those published, on all. */
-const FIRST_CALLS = 1_000;
+const FIRST_CALLS = 500;
 /** Near the best: waits longer by this factor, and so many more callers cut off in a hundred turns. */
-const NEAR_WAIT = 1.15;
+const NEAR_WAIT = 1.12;
 const NEAR_CUT_OFFS = 1;
 /** The learner's wait may be longer by this factor. */
 const MOST_WAIT = 1.1;
@@ -61,12 +61,15 @@ async function main(): Promise<void> {
       progress: 1,
       noun: 'populations',
       threads: values.threads === undefined ? undefined : Number(values.threads),
-      onFound: (found) => void rows.push(...found.rows),
+      onFound: (found) => {
+        rows.push(...found.rows);
+        for (const { population, learned } of found.rows)
+          for (const line of learned.history) console.log(`${population}: call ${line}`);
+        for (const row of found.rows) console.log(lineOf(row));
+      },
     },
   );
   rows.sort((a, b) => NAMES.indexOf(a.population) - NAMES.indexOf(b.population));
-  for (const { population, learned } of rows)
-    for (const line of learned.history) console.log(`${population}: call ${line}`);
   const broken = rows.flatMap(brokenIn);
   console.log(`\n${CALLS} calls of each population in ${seconds} s; begun with ${nameOf(FIRST)}\n`);
   console.log('| Callers | Learned | Needless wait | Best fixed setting | Its wait | Cut off | Highest |');
