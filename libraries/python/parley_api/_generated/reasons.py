@@ -20,6 +20,7 @@ ErrorReason = Literal[
     "idempotency_key_reuse",
     "idempotency_key_unsupported",
     "insufficient_credit",
+    "learning_not_set",
     "no_language_model",
     "number_inactive",
     "number_not_found",

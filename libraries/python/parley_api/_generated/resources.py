@@ -257,6 +257,71 @@ class Agents(Resource):
         )
         return self._transport.json(call, options)
 
+    def get_learning(
+        self,
+        agent_id: str,
+        *,
+        options: RequestOptions = RequestOptions(),
+    ) -> api.AgentLearning:
+        """Get an agent's learner. Returns the bounds of the learner, what it does, and why it has done what
+        it did. Any account key. 404 if the agent is missing or belongs to another team, or
+        learning_not_set.
+        """
+        call = Call(
+            "GET",
+            route("/v1/agent/agents/{}/learning", agent_id),
+            is_repeatable=True,
+        )
+        return self._transport.json(call, options)
+
+    def set_learning(
+        self,
+        agent_id: str,
+        *,
+        wait_min_ms: int = OMITTED,
+        wait_max_ms: int = OMITTED,
+        eagerness: List[Literal["relaxed", "balanced", "eager"]] = OMITTED,
+        cut_off_bound: float = OMITTED,
+        share: float = OMITTED,
+        options: RequestOptions = RequestOptions(),
+    ) -> api.AgentLearning:
+        """Let an agent learn its waits. Sets the bounds of the agent's learner and lets it go on from the
+        published version. It judges other waits and eagerness on logged calls, gives the best one to a
+        share of callers, and publishes it if that share keeps the bound on callers cut off; otherwise it
+        is rolled back. A publication, a change of the draft or another share by a person pauses it, until
+        it is set again. Any account key. 404; 409 agent_not_published or if the agent is archived; 422.
+        """
+        call = Call(
+            "PUT",
+            route("/v1/agent/agents/{}/learning", agent_id),
+            body=given({
+                "wait_min_ms": wait_min_ms,
+                "wait_max_ms": wait_max_ms,
+                "eagerness": eagerness,
+                "cut_off_bound": cut_off_bound,
+                "share": share,
+            }),
+            is_repeatable=True,
+        )
+        return self._transport.json(call, options)
+
+    def delete_learning(
+        self,
+        agent_id: str,
+        *,
+        options: RequestOptions = RequestOptions(),
+    ) -> None:
+        """End an agent's learner. Ends learning and the share that it has set. The published version stays as
+        it is. Any account key. 404 if the agent is missing or belongs to another team, or
+        learning_not_set.
+        """
+        call = Call(
+            "DELETE",
+            route("/v1/agent/agents/{}/learning", agent_id),
+            is_repeatable=True,
+        )
+        return self._transport.nothing(call, options)
+
     def get_limits(
         self,
         agent_id: str,
@@ -374,6 +439,32 @@ class Agents(Resource):
             body=given({
                 "version_title": version_title,
                 "version_description": version_description,
+            }),
+            is_repeatable=True,
+        )
+        return self._transport.json(call, options)
+
+    def get_regret(
+        self,
+        agent_id: str,
+        *,
+        from_: str = OMITTED,
+        to: str = OMITTED,
+        options: RequestOptions = RequestOptions(),
+    ) -> api.AgentRegret:
+        """Get an agent's regret. Returns what the agent's callers waited needlessly and how many were cut
+        off, against an agent that knows when each turn really ends, by day and version, with 95 %
+        intervals that count calls as wholes. Turns whose answer hid what the caller would have done are
+        counted apart. Ended calls with a flight log are measured within minutes. Any account key. 400 if
+        the days are more than 400 or in the wrong order; 404 if the agent is missing or belongs to another
+        team.
+        """
+        call = Call(
+            "GET",
+            route("/v1/agent/agents/{}/regret", agent_id),
+            query=given({
+                "from": from_,
+                "to": to,
             }),
             is_repeatable=True,
         )

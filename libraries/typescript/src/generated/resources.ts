@@ -131,6 +131,53 @@ export class Agents extends Resource {
   }
 
   /**
+   * Get an agent's learner. Returns the bounds of the learner, what it does, and why it has done what it
+   * did. Any account key. 404 if the agent is missing or belongs to another team, or learning_not_set.
+   */
+  getLearning(agentId: string, options: RequestOptions = {}): Promise<Api.AgentLearning> {
+    const call: Call = {
+      method: 'GET',
+      path: route`/v1/agent/agents/${agentId}/learning`,
+      isRepeatable: true,
+    };
+    return this.transport.json(call, options);
+  }
+
+  /**
+   * Let an agent learn its waits. Sets the bounds of the agent's learner and lets it go on from the
+   * published version. It judges other waits and eagerness on logged calls, gives the best one to a share of
+   * callers, and publishes it if that share keeps the bound on callers cut off; otherwise it is rolled back.
+   * A publication, a change of the draft or another share by a person pauses it, until it is set again. Any
+   * account key. 404; 409 agent_not_published or if the agent is archived; 422.
+   */
+  setLearning(
+    agentId: string,
+    body: Api.AgentSetLearningRequest = {},
+    options: RequestOptions = {},
+  ): Promise<Api.AgentLearning> {
+    const call: Call = {
+      method: 'PUT',
+      path: route`/v1/agent/agents/${agentId}/learning`,
+      body,
+      isRepeatable: true,
+    };
+    return this.transport.json(call, options);
+  }
+
+  /**
+   * End an agent's learner. Ends learning and the share that it has set. The published version stays as it
+   * is. Any account key. 404 if the agent is missing or belongs to another team, or learning_not_set.
+   */
+  deleteLearning(agentId: string, options: RequestOptions = {}): Promise<void> {
+    const call: Call = {
+      method: 'DELETE',
+      path: route`/v1/agent/agents/${agentId}/learning`,
+      isRepeatable: true,
+    };
+    return this.transport.nothing(call, options);
+  }
+
+  /**
    * Get an agent's limits. Returns the agent's daily cap and limit of concurrent calls; null means
    * unlimited. Any account key. 404 if the agent is missing or belongs to another team.
    */
@@ -205,6 +252,27 @@ export class Agents extends Resource {
       method: 'POST',
       path: route`/v1/agent/agents/${agentId}/publish`,
       body,
+      isRepeatable: true,
+    };
+    return this.transport.json(call, options);
+  }
+
+  /**
+   * Get an agent's regret. Returns what the agent's callers waited needlessly and how many were cut off,
+   * against an agent that knows when each turn really ends, by day and version, with 95 % intervals that
+   * count calls as wholes. Turns whose answer hid what the caller would have done are counted apart. Ended
+   * calls with a flight log are measured within minutes. Any account key. 400 if the days are more than 400
+   * or in the wrong order; 404 if the agent is missing or belongs to another team.
+   */
+  getRegret(
+    agentId: string,
+    query: Api.AgentGetRegretQuery = {},
+    options: RequestOptions = {},
+  ): Promise<Api.AgentRegret> {
+    const call: Call = {
+      method: 'GET',
+      path: route`/v1/agent/agents/${agentId}/regret`,
+      query,
       isRepeatable: true,
     };
     return this.transport.json(call, options);

@@ -584,6 +584,34 @@ export type KnowledgeList = {
   total: number | null;
 };
 
+/** Response of `GET /v1/agent/agents/{agent_id}/learning`. */
+export type Learning = {
+  wait_min_ms: number;
+  wait_max_ms: number;
+  eagerness: ("relaxed" | "balanced" | "eager")[];
+  cut_off_bound: number;
+  share: number;
+  status: "learning" | "paused";
+  why: string;
+  trial: {
+    purpose: "try" | "look";
+    setting: {
+      eagerness: "relaxed" | "balanced" | "eager";
+      response_wait_ms: number;
+    };
+  } | null;
+  refused: {
+    eagerness: "relaxed" | "balanced" | "eager";
+    response_wait_ms: number;
+  }[];
+  history: {
+    at: string;
+    did: "began" | "tried" | "looked" | "promoted" | "stopped" | "paused" | "resumed";
+    why: string;
+  }[];
+  created_at: string;
+};
+
 /** Response of `GET /wallet/{user_id}/ledger`. */
 export type Ledger = {
   entries: {
@@ -841,6 +869,86 @@ export type Refusals = {
   has_more: boolean;
   next_cursor: string | null;
   total: number | null;
+};
+
+/** Response of `GET /v1/agent/agents/{agent_id}/regret`. */
+export type Regret = {
+  agent_id: string;
+  from: string;
+  to: string;
+  measured_until: string | null;
+  all: {
+    calls: number;
+    left_out: number;
+    turns: number;
+    needless_wait_ms: {
+      value: number;
+      low: number | null;
+      high: number | null;
+    };
+    least_needless_wait_ms: number;
+    cut_offs: {
+      value: number;
+      low: number | null;
+      high: number | null;
+    };
+    most_cut_offs: {
+      value: number;
+      low: number | null;
+      high: number | null;
+    };
+    unknown_share: number;
+    judged_share: number;
+  };
+  by_version: {
+    calls: number;
+    left_out: number;
+    turns: number;
+    needless_wait_ms: {
+      value: number;
+      low: number | null;
+      high: number | null;
+    };
+    least_needless_wait_ms: number;
+    cut_offs: {
+      value: number;
+      low: number | null;
+      high: number | null;
+    };
+    most_cut_offs: {
+      value: number;
+      low: number | null;
+      high: number | null;
+    };
+    unknown_share: number;
+    judged_share: number;
+    version_number: number;
+  }[];
+  by_day: {
+    calls: number;
+    left_out: number;
+    turns: number;
+    needless_wait_ms: {
+      value: number;
+      low: number | null;
+      high: number | null;
+    };
+    least_needless_wait_ms: number;
+    cut_offs: {
+      value: number;
+      low: number | null;
+      high: number | null;
+    };
+    most_cut_offs: {
+      value: number;
+      low: number | null;
+      high: number | null;
+    };
+    unknown_share: number;
+    judged_share: number;
+    day: string;
+    version_number: number;
+  }[];
 };
 
 /** Response of `GET /v1/agent/agents/{agent_id}/rehearsals/{rehearsal_id}`. */
