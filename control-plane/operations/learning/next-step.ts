@@ -77,12 +77,15 @@ function withoutTrial(facts: LearningFacts): Step {
   const better = betterThanPublished(facts, best);
   if (better) return better;
   const look = morePatient(rules, published);
-  if (turns < ENOUGH_TURNS && look && !refused.some((one) => isSameSetting(one, look)))
+  const isOpen = look !== null && turnsOf(facts, look) < ENOUGH_TURNS;
+  if (isOpen && !refused.some((one) => isSameSetting(one, look)))
     return {
       do: 'share',
       purpose: 'look',
       setting: look,
-      why: `Calls with ${describe(published)} do not show what callers would have done under other waits: ${describe(look)} does, for ${percent(rules.share)} of callers`,
+      why:
+        `Calls with ${describe(published)} do not show what callers would have done under other waits: ` +
+        `${describe(look)} does, for ${percent(rules.share)} of callers.`,
     };
   return { do: 'wait', why: settledWhy(turns) };
 }
@@ -125,7 +128,8 @@ function duringTrial(facts: LearningFacts, trial: Trial): Step {
 }
 
 function duringLook(facts: LearningFacts, { setting }: Trial): Step {
-  const { best, turns } = judgeCandidates(facts.rules, facts, facts.refused);
+  const { best } = judgeCandidates(facts.rules, facts, facts.refused);
+  const turns = turnsOf(facts, setting);
   const better = betterThanPublished(facts, best);
   if (better || isBroken(facts))
     return {
@@ -211,6 +215,11 @@ function waitsOf(
   const own = evidenceOf(facts.evidence, facts.published);
   if (!own || own.own.wait.x === 0 || sums.own.wait.x === 0) return null;
   return { share: ratio(sums.own.wait).value, published: ratio(own.own.wait).value };
+}
+
+/** Turns of the calls that ran a setting. */
+function turnsOf({ evidence }: LearningFacts, setting: Setting): number {
+  return evidenceOf(evidence, setting)?.own.wait.x ?? 0;
 }
 
 function evidenceOf(evidence: readonly Evidence[], setting: Setting): RegretSums | null {
