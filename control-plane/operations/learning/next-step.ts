@@ -196,8 +196,8 @@ function betterThanPublished(facts: LearningFacts, best: Certified | null): Step
     setting: best.setting,
     why:
       `${best.turns} logged turns show ${best.cutOffs.toFixed(1)} callers cut off in 100 with ` +
-      `${describe(best.setting)}, at most ${best.mostCutOffs.toFixed(1)} (bound ${rules.cut_off_bound}), and ` +
-      `${ms(best.waitMs)} of needless wait instead of ${ms(waitMs)}.`,
+      `${describe(best.setting)}, at most ${best.mostCutOffs.toFixed(1)} (bound ${rules.cut_off_bound}), ` +
+      `and ${ms(best.waitMs)} of needless wait instead of ${ms(waitMs)}.`,
   };
 }
 
