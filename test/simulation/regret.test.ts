@@ -10,10 +10,9 @@ const SHARE = 0.25;
 describe('a learner on simulated calls', () => {
   it('comes to shorter waits within its bound, and gives no stretch of calls more cut-offs', () => {
     const rules = { ...RULES, share: SHARE };
-    const learned = learn('hesitating', CALLS, rules);
+    const learned = learn('hesitating', CALLS, { rules });
     const last = learned.published.at(-1)?.setting ?? FIRST;
-    const seeds = Array.from({ length: 400 }, (_, index) => index + 1);
-    const [before, after] = [ratesOf('hesitating', seeds, FIRST), ratesOf('hesitating', seeds, last)];
+    const [before, after] = [ratesOf('hesitating', 400, FIRST), ratesOf('hesitating', 400, last)];
     expect(learned.published.length).toBeGreaterThan(1);
     expect(after.waitMs).toBeLessThan(before.waitMs / 2);
     expect(after.cutOffs).toBeLessThanOrEqual(RULES.cut_off_bound);

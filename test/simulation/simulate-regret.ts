@@ -2,7 +2,7 @@
  * `npm run simulate:regret -- --calls 10000` lets the learner run on simulated calls of every population, and
  * the same calls under fixed settings. Fails if what it has published in the end waits more than a tenth
  * longer than the best fixed setting, if anything it has published breaks its bound on the same calls, or if
- * any stretch of calls does.
+ * any stretch of calls does. `--seed 1` has other callers, `--population quick` those of one population.
  */
 import { parseArgs } from 'node:util';
 import { getEnvironmentData, isMainThread, setEnvironmentData } from 'node:worker_threads';
@@ -48,13 +48,18 @@ interface Found {
 const { values } = parseArgs({
   options: {
     calls: { type: 'string', default: '10000' },
+    seed: { type: 'string', default: '0' },
     threads: { type: 'string' },
     population: { type: 'string' },
   },
 });
 /** Threads have no arguments. */
-if (isMainThread) setEnvironmentData('calls', Number(values.calls));
+if (isMainThread) {
+  setEnvironmentData('calls', Number(values.calls));
+  setEnvironmentData('seed', Number(values.seed));
+}
 const CALLS = Number(getEnvironmentData('calls'));
+const SEED = Number(getEnvironmentData('seed'));
 const NAMES = Object.keys(POPULATIONS) as Population[];
 
 if (isMainThread) await main();
@@ -92,18 +97,19 @@ async function main(): Promise<void> {
 
 async function runBatch({ from }: Batch): Promise<Found> {
   const population = NAMES[from] as Population;
-  const { calls, ...learned } = learn(population, CALLS);
+  const { calls, ...learned } = learn(population, CALLS, { seed: SEED });
   const highest = highestRate({ ...learned, calls }, STRETCH);
-  const seeds = Array.from({ length: CALLS }, (_, index) => index + 1);
-  const first = fixedSettings().map((setting) => ratesOf(population, seeds.slice(0, FIRST_CALLS), setting));
+  const first = fixedSettings().map((setting) =>
+    ratesOf(population, Math.min(FIRST_CALLS, CALLS), setting, SEED),
+  );
   const best = bestOf(first);
   const near = first.filter(
     ({ waitMs, cutOffs }) =>
       best === null || (waitMs <= best.waitMs * NEAR_WAIT && cutOffs <= RULES.cut_off_bound + NEAR_CUT_OFFS),
   );
-  const whole = near.map(({ setting }) => ratesOf(population, seeds, setting));
+  const whole = near.map(({ setting }) => ratesOf(population, CALLS, setting, SEED));
   const published = learned.published.map(
-    ({ setting }) => ratesFor(whole, setting) ?? ratesOf(population, seeds, setting),
+    ({ setting }) => ratesFor(whole, setting) ?? ratesOf(population, CALLS, setting, SEED),
   );
   const row = { population, learned: { ...learned, highest }, best: bestOf(whole), published };
   return { failures: [], rows: [row] };

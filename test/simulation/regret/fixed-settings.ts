@@ -13,11 +13,11 @@ export interface TrueRates {
   readonly turns: number;
 }
 
-/** Runs the calls of these seeds under one setting. */
-export function ratesOf(population: Population, seeds: readonly number[], setting: Setting): TrueRates {
+/** Runs the first so many calls under one setting. */
+export function ratesOf(population: Population, calls: number, setting: Setting, seed = 0): TrueRates {
   const sums = { turns: 0, cutOffs: 0, waitMs: 0 };
-  for (const seed of seeds) {
-    const call = callOf(population, seed, setting);
+  for (let number = 1; number <= calls; number += 1) {
+    const call = callOf(population, number, setting, seed);
     sums.turns += call.turns;
     sums.cutOffs += call.cutOffs;
     sums.waitMs += call.waitMs;

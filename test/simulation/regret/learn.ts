@@ -49,14 +49,14 @@ interface Share {
   sums: RegretSums;
 }
 
-/** Runs a learner over the calls of the seeds from 1 on. */
-export function learn(population: Population, calls: number, rules = RULES, first = FIRST): Learned {
-  const learner = new SimulatedLearner(rules, first);
-  const draw = createRandom(calls);
+/** Runs a learner over so many calls, from the first on. */
+export function learn(population: Population, calls: number, { rules = RULES, seed = 0 } = {}): Learned {
+  const learner = new SimulatedLearner(rules, FIRST);
+  const draw = createRandom(calls + seed);
   for (let call = 1; call <= calls; call += 1) {
     const share = draw.chance(rules.share) ? learner.share : null;
     const setting = share?.setting ?? learner.current;
-    const { log, ...truth } = callOf(population, call, setting);
+    const { log, ...truth } = callOf(population, call, setting, seed);
     learner.take({ log, setting, share, call });
     learner.calls.push(truth);
     if (call % LOOK_EVERY === 0) learner.look(call);

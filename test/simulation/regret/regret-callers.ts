@@ -45,6 +45,8 @@ const DICTATING: Manner = {
   parts: ['five five one', 'two four', 'double three', 'seven'],
 };
 
+/** No two seeds have a caller in common. */
+const SEEDS_APART = 1_000_000;
 /** Calls after which drifting callers have become others. */
 const DRIFTED = 10_000;
 
@@ -56,8 +58,8 @@ export const POPULATIONS = {
   dictating: () => DICTATING,
   mixed: (random: Random) => random.pick([QUICK, QUICK, SLOW, HESITATING, DICTATING]),
   /** Quick callers at first, hesitating ones in the end. */
-  drifting: (random: Random, seed: number) => (random.chance(seed / DRIFTED) ? HESITATING : QUICK),
-} as const satisfies Record<string, (random: Random, seed: number) => Manner>;
+  drifting: (random: Random, call: number) => (random.chance(call / DRIFTED) ? HESITATING : QUICK),
+} as const satisfies Record<string, (random: Random, call: number) => Manner>;
 export type Population = keyof typeof POPULATIONS;
 
 /** One simulated call. */
@@ -80,9 +82,12 @@ const MOST_BREATHS = 6;
 const TICK_MS = 20;
 const LAST_MS = 9_000;
 
-/** Runs the call of a seed under a setting: the caller draws the same whatever the setting is. */
-export function callOf(population: Population, seed: number, setting: Setting): RegretCall {
-  return new RegretCaller(population, seed, setting).run();
+/**
+ * Runs a call under a setting: the caller draws the same whatever the setting is. Calls are numbered from 1;
+ * another `seed` has other callers.
+ */
+export function callOf(population: Population, call: number, setting: Setting, seed = 0): RegretCall {
+  return new RegretCaller(population, { call, seed }, setting).run();
 }
 
 /** A pause so far: when the turn was taken and the agent heard; null until then. */
@@ -102,9 +107,13 @@ class RegretCaller {
   readonly #cleared: string[] = [];
   #asked: { readonly replyId: string; readonly atMs: number } | null = null;
 
-  constructor(population: Population, seed: number, setting: Setting) {
-    this.#random = createRandom(seed);
-    this.#manner = POPULATIONS[population](this.#random, seed);
+  constructor(
+    population: Population,
+    { call, seed }: { readonly call: number; readonly seed: number },
+    setting: Setting,
+  ) {
+    this.#random = createRandom(seed * SEEDS_APART + call);
+    this.#manner = POPULATIONS[population](this.#random, call);
     this.#script = new TurnScript(
       { eagerness: setting.eagerness, responseWaitMs: setting.response_wait_ms, responseMaxWaitMs: null },
       (input, effects) => {
