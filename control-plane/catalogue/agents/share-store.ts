@@ -30,25 +30,38 @@ export interface WantedShare extends Pick<ShareDocument, 'share' | 'watch' | 'sl
 /**
  * Sets the share of an agent. For the version and the `slow_ms` of a running share it goes on, with its
  * statistics; otherwise another one begins. Throws `not_found`, `agent_archived`, `agent_not_published`,
- * `share_version_unknown`, `share_of_published`, and for the draft as `freezeForShare` does.
+ * `share_version_unknown`, `share_of_published`, and for the draft as `freezeForShare` does. With `replaces:
+ * false` a running share of another version is left alone: null.
  */
 export async function setShare(
   context: Context,
   teamId: string,
   agentId: string,
   wanted: WantedShare,
-): Promise<ShareDocument> {
+): Promise<ShareDocument>;
+export async function setShare(
+  context: Context,
+  teamId: string,
+  agentId: string,
+  wanted: WantedShare,
+  options: { readonly replaces: boolean },
+): Promise<ShareDocument | null>;
+export async function setShare(
+  context: Context,
+  teamId: string,
+  agentId: string,
+  wanted: WantedShare,
+  { replaces }: { readonly replaces: boolean } = { replaces: true },
+): Promise<ShareDocument | null> {
   const version = await wantedVersion(context, { teamId, agentId, number: wanted.version });
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const live = await newestVersion(context, agentId);
     if (!live) throw fault('agent_not_published');
     if (live.config_hash === version.config_hash) throw fault('share_of_published');
     const before = await findShare(context, agentId);
-    const goesOn =
-      before !== null &&
-      isRunning(before, live) &&
-      before.version_id === version._id &&
-      before.slow_ms === wanted.slow_ms;
+    const isOpen = before !== null && isRunning(before, live);
+    if (!replaces && isOpen && before.version_id !== version._id) return null;
+    const goesOn = isOpen && before.version_id === version._id && before.slow_ms === wanted.slow_ms;
     const { share, watch, at_least_calls } = wanted;
     const change = goesOn
       ? { share, watch, at_least_calls }
@@ -71,22 +84,28 @@ export async function settledShare(context: Context, agentId: string): Promise<S
   return findShare(context, agentId);
 }
 
-/** Stops a running share. Throws `not_found`, `share_not_running`. */
-export async function stopShare(context: Context, teamId: string, agentId: string): Promise<void> {
-  const share = await runningShare(context, teamId, agentId);
+/** Stops a running share, with `only` no other than this one. Throws `not_found`, `share_not_running`. */
+export async function stopShare(
+  context: Context,
+  teamId: string,
+  agentId: string,
+  only?: string,
+): Promise<void> {
+  const share = await runningShare(context, teamId, agentId, only);
   if (!(await endShare(context, share, 'by_hand'))) throw fault('share_not_running');
 }
 
 /**
- * Publishes the version of a running share for all calls, which ends the share. Throws as `publishAgain`
- * does, and `share_not_running`.
+ * Publishes the version of a running share for all calls, with `only` of no other than this one; this ends
+ * the share. Throws as `publishAgain` does, and `share_not_running`.
  */
 export async function promoteShare(
   context: Context,
   teamId: string,
   agentId: string,
+  only?: string,
 ): Promise<VersionDocument> {
-  const share = await runningShare(context, teamId, agentId);
+  const share = await runningShare(context, teamId, agentId, only);
   const version = await context.models.versions.findById(share.version_id).lean<VersionDocument>();
   if (!version) throw fault('not_found');
   const published = await publishAgain(context, teamId, agentId, version);
@@ -94,10 +113,16 @@ export async function promoteShare(
   return published;
 }
 
-async function runningShare(context: Context, teamId: string, agentId: string): Promise<ShareDocument> {
+async function runningShare(
+  context: Context,
+  teamId: string,
+  agentId: string,
+  only?: string,
+): Promise<ShareDocument> {
   await findAgent(context, teamId, agentId);
   const share = await settledShare(context, agentId);
-  if (share?.status !== 'running') throw fault('share_not_running');
+  const isOther = only !== undefined && share?.share_id !== only;
+  if (share?.status !== 'running' || isOther) throw fault('share_not_running');
   return share;
 }
 

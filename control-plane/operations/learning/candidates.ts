@@ -57,13 +57,27 @@ export function shownBy(rules: LearningRules, { response_wait_ms: waitMs }: Sett
  * null if none is much more patient.
  */
 export function morePatient(rules: LearningRules, { eagerness, ...setting }: Setting): Setting | null {
-  const waitMs = Math.min(rules.wait_max_ms, setting.response_wait_ms + WINDOW_MS);
+  const waitMs = Math.max(
+    rules.wait_min_ms,
+    Math.min(rules.wait_max_ms, setting.response_wait_ms + WINDOW_MS),
+  );
   const most = EAGERNESS.find((one) => rules.eagerness.includes(one)) ?? eagerness;
   const isLonger = waitMs >= setting.response_wait_ms * LEAST_LONGER;
   const isCalmer = EAGERNESS.indexOf(most) < EAGERNESS.indexOf(eagerness);
   return isLonger || (isCalmer && waitMs >= setting.response_wait_ms)
     ? { eagerness: most, response_wait_ms: waitMs }
     : null;
+}
+
+/** True if these rules let callers have a setting. */
+export function isPermitted(rules: LearningRules, { eagerness, response_wait_ms: waitMs }: Setting): boolean {
+  return rules.eagerness.includes(eagerness) && waitMs >= rules.wait_min_ms && waitMs <= rules.wait_max_ms;
+}
+
+/** True if a setting answers no earlier than another, whatever the caller says. */
+export function isAsPatient(one: Setting, other: Setting): boolean {
+  const isCalm = EAGERNESS.indexOf(one.eagerness) <= EAGERNESS.indexOf(other.eagerness);
+  return isCalm && one.response_wait_ms >= other.response_wait_ms;
 }
 
 /** True if both are the same. */

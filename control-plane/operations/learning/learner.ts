@@ -92,6 +92,8 @@ async function advance(context: Context, learning: LearningDocument): Promise<vo
   if (await finishStep(context, one)) return;
   const reason = pauseReason(one);
   if (reason !== null) {
+    // First of all, so that after a crash the next pass pauses for the same reason.
+    await stopOwnShare(context, one);
     await note(context, one, { did: 'paused', why: reason }, { status: 'paused', trial: null });
     return;
   }
@@ -117,15 +119,18 @@ function pauseReason({ learning, agent, published, share }: Case): string | null
     : null;
 }
 
+/** Stops the share that the learner has set; true if it was running. */
+async function stopOwnShare(context: Context, { learning, share }: Case): Promise<boolean> {
+  const isLeft = share?.status === 'running' && share.share_id === learning.last_share_id;
+  if (isLeft) await stopShare(context, learning.team_id, learning._id, share.share_id);
+  return isLeft;
+}
+
 /** Finishes what a process has begun before it died; true if there was something. */
 async function finishStep(context: Context, one: Case): Promise<boolean> {
   const { learning, published, share } = one;
   const { trial } = learning;
-  if (!trial) {
-    const isLeft = share?.status === 'running' && share.share_id === learning.last_share_id;
-    if (isLeft) await stopShare(context, learning.team_id, learning._id);
-    return isLeft;
-  }
+  if (!trial) return stopOwnShare(context, one);
   const version = await context.models.versions.findById(trial.version_id).lean<VersionDocument>();
   if (version && version.config_hash === published.config_hash) {
     await finishPromotion(context, one);
@@ -133,6 +138,8 @@ async function finishStep(context: Context, one: Case): Promise<boolean> {
   }
   if (trial.share_id !== null || pauseReason({ ...one, learning: { ...learning, trial: null }, share: null }))
     return false;
+  // Set by a person meanwhile.
+  if (share?.status === 'running' && share.version_id !== trial.version_id) return false;
   if (version) await beginShare(context, one, { ...trial, share_id: null }, version.version_number);
   else await note(context, one, { did: 'stopped', why: 'Its version is gone.' }, { trial: null });
   return true;
@@ -147,8 +154,9 @@ async function perform(context: Context, one: Case, step: Step): Promise<void> {
     return;
   }
   if (step.do === 'promote') {
-    await note(context, one, { did: 'promoted', why: step.why }, {});
-    await promoteShare(context, agent.team_id, agent._id);
+    const shareId = learning.trial?.share_id ?? '';
+    if (!(await note(context, one, { did: 'promoted', why: step.why }, {}))) return;
+    await promoteShare(context, agent.team_id, agent._id, shareId);
     const after = await models.learnings.findById(agent._id).lean<LearningDocument>();
     if (after?.trial) await finishPromotion(context, { ...one, learning: after });
     return;
@@ -159,8 +167,8 @@ async function perform(context: Context, one: Case, step: Step): Promise<void> {
       step.isRefused && trial
         ? [...learning.refused, { ...trial.setting, at: now(context) }]
         : learning.refused;
-    await note(context, one, { did: 'stopped', why: step.why }, { trial: null, refused });
-    if (one.share?.status === 'running') await stopShare(context, agent.team_id, agent._id);
+    if (await note(context, one, { did: 'stopped', why: step.why }, { trial: null, refused }))
+      await stopOwnShare(context, one);
     return;
   }
   const version = await freezeWithConversation(context, agent, { ...step.setting });
@@ -183,18 +191,20 @@ async function beginShare(
   version: number,
 ): Promise<void> {
   try {
-    const share = await setShare(context, agent.team_id, agent._id, {
-      version,
-      share: learning.share,
-      watch: WATCHED.map((measure) => ({ measure, margin: 0 })),
-      slow_ms: SLOW_MS,
-      at_least_calls: AT_LEAST_CALLS,
-    });
+    const wanted = {
+      ...{ version, share: learning.share, watch: WATCHED.map((measure) => ({ measure, margin: 0 })) },
+      ...{ slow_ms: SLOW_MS, at_least_calls: AT_LEAST_CALLS },
+    };
+    // The next pass pauses if a person has set another one.
+    const share = await setShare(context, agent.team_id, agent._id, wanted, { replaces: false });
+    if (!share) return;
     const { share_id } = share;
-    await context.models.learnings.updateOne(
+    const { matchedCount } = await context.models.learnings.updateOne(
       { _id: agent._id, rev: learning.rev },
       { $set: { trial: { ...trial, share_id }, last_share_id: share_id } },
     );
+    // A request has changed or ended the learner meanwhile: it does not know of this share.
+    if (matchedCount === 0) await stopShare(context, agent.team_id, agent._id, share_id);
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     context.logger.warn({ err: error, agentId: agent._id }, 'a learner could not set its share');

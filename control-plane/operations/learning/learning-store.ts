@@ -1,4 +1,5 @@
 /** Learners in the store: set, read and ended by requests. Every change is guarded by `rev`. */
+import { isDeepStrictEqual } from 'node:util';
 import { fault } from '#config/errors.ts';
 import { findAgent } from '../../catalogue/agents/agent-store.ts';
 import { newestVersion } from '../../catalogue/agents/newest-version.ts';
@@ -54,6 +55,7 @@ export async function setLearning(
   if (!published) throw fault('agent_not_published');
   const at = now(context);
   const before = await context.models.learnings.findById(agentId).lean<LearningDocument>();
+  const isDropped = before?.trial && !(await isStillWanted(context, before, { rules, published }));
   const did = before ? ('resumed' as const) : ('began' as const);
   const why = `Learns from version ${published.version_number} on.`;
   const set = {
@@ -64,8 +66,9 @@ export async function setLearning(
     published_hash: published.config_hash,
     draft_rev: agent.rev,
     history: withEntry(before?.history ?? [], { at, did, why }),
+    ...(isDropped ? { trial: null } : {}),
   };
-  const fresh = { trial: null, last_share_id: null, refused: [], created_at: at, lease_by: null };
+  const fresh = { ...(isDropped ? {} : { trial: null }), last_share_id: null, refused: [], created_at: at, lease_by: null };
   await context.models.learnings.updateOne(
     { _id: agentId },
     {
@@ -78,12 +81,26 @@ export async function setLearning(
   return findLearning(context, agentId);
 }
 
+/** Whether a trial may go on: it was chosen by the same rules, or is published and only to be finished. */
+async function isStillWanted(
+  { models }: Context,
+  before: LearningDocument,
+  { rules, published }: { readonly rules: LearningRules; readonly published: VersionDocument },
+): Promise<boolean> {
+  const ordered = { ...rules, eagerness: EAGERNESS.filter((one) => rules.eagerness.includes(one)) };
+  if (isDeepStrictEqual(rulesOf(before), ordered)) return true;
+  const version = await models.versions.findById(before.trial?.version_id).lean<VersionDocument>();
+  return version?.config_hash === published.config_hash;
+}
+
 /** Ends learning and its running share; what is published stays. Throws `not_found`, `learning_not_set`. */
 export async function endLearning(context: Context, teamId: string, agentId: string): Promise<void> {
   await findAgent(context, teamId, agentId);
   const learning = await findLearning(context, agentId);
   await context.models.learnings.deleteOne({ _id: agentId });
   const share = await settledShare(context, agentId);
-  const isOwn = share !== null && share.version_id === learning.trial?.version_id;
-  if (isOwn && share.status === 'running') await stopShare(context, teamId, agentId);
+  const isOwn =
+    share !== null &&
+    (share.share_id === learning.last_share_id || share.version_id === learning.trial?.version_id);
+  if (isOwn && share.status === 'running') await stopShare(context, teamId, agentId, share.share_id);
 }

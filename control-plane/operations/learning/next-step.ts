@@ -8,6 +8,8 @@ import type { RegretSums } from '#protocol/regret-tally.ts';
 import {
   candidatesOf,
   describe,
+  isAsPatient,
+  isPermitted,
   isSameSetting,
   type LearningRules,
   morePatient,
@@ -99,7 +101,7 @@ function mend(facts: LearningFacts): Step {
   );
   if (better) return better;
   const longest = longestOf(rules);
-  if (isSameSetting(longest, published))
+  if (isSameSetting(longest, published) || !isAsPatient(longest, published))
     return { do: 'wait', why: 'The bound is broken, and the rules permit no more patient setting.' };
   return {
     do: 'share',
@@ -118,6 +120,8 @@ function settledWhy(turns: number): string {
 }
 
 function duringTrial(facts: LearningFacts, trial: Trial): Step {
+  if (!isPermitted(facts.rules, trial.setting))
+    return { do: 'stop', isRefused: false, why: `${describe(trial.setting)} is not within the bounds.` };
   if (trial.isHarmful)
     return {
       do: 'stop',
@@ -154,7 +158,8 @@ function duringTry(facts: LearningFacts, { setting, sums }: Trial): Step {
   const { calls, own } = sums;
   const { value, low } = clusteredShare(own.cutOffs, Z_ONE_SIDED);
   const rate = 100 * value;
-  if (isBroken(facts) && isSameSetting(setting, longestOf(rules)))
+  const isLongest = isSameSetting(setting, longestOf(rules)) && isAsPatient(setting, facts.published);
+  if (isBroken(facts) && isLongest)
     return { do: 'promote', why: 'The bound is broken; longer waits cut off no more callers.' };
   const seen = `${rate.toFixed(1)} callers cut off in 100 turns of ${calls} calls with ${describe(setting)}`;
   if (calls >= EARLIEST_CALLS && 100 * (low ?? 0) > rules.cut_off_bound)

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { storedSums } from '#control-plane/jobs/regret/regret-store.ts';
 import { type LearningRules, type Setting, shownBy } from '#control-plane/operations/learning/candidates.ts';
 import { runLearners } from '#control-plane/operations/learning/learner.ts';
@@ -83,6 +83,16 @@ async function measured(number: number, calls: number, setting: Setting): Promis
     ...{ version_id: _id, version_number: number, rev: 1, at, session_id: 'last' },
     ...storedSums(sums),
   });
+}
+
+/** A version that a person has made for a share. */
+async function sharedByPerson(): Promise<void> {
+  const { versions } = api.context.models;
+  const { _id, ...second } = await version(2);
+  const change = { version_number: 3, config_hash: 'another' };
+  await versions.collection.insertOne({ ...second, _id: `${agentId}-3`, ...change } as never);
+  const { status } = await ask('PUT', `${path}/share`, { share: 0.3, version: 3 });
+  expect(status).toBe(200);
 }
 
 /** A learner that has set its share, for the version that it made. */
@@ -240,6 +250,51 @@ describe('a learner', () => {
     expect((await read()).trial).toBeNull();
     await step('another');
     expect((await read()).trial).not.toBeNull();
+  });
+
+  it('ends its share when other bounds are set, and publishes nothing that was chosen by the old ones', async () => {
+    const setting = await trying();
+    await measured(2, 80, setting);
+    await learn({ ...BODY, cut_off_bound: 1 });
+    await step();
+    expect(await share()).toMatchObject({ status: 'ended', end_reason: 'by_hand' });
+    expect(await api.context.models.versions.countDocuments({ agent_id: agentId })).toBe(2);
+  });
+
+  it('leaves no share behind when it is paused', async () => {
+    await trying();
+    await ask('PATCH', `${path}/config`, { prompt: { system_prompt: 'Another one.' } });
+    await step();
+    expect(await share()).toMatchObject({ status: 'ended', end_reason: 'by_hand' });
+    expect((await read()).why).toContain('The draft was changed');
+  });
+
+  it('leaves the share of a person alone that was set while it was about to set its own', async () => {
+    await trying();
+    const { trial } = await stored();
+    await ask('DELETE', `${path}/share`);
+    const unset = { $set: { trial: { ...trial, share_id: null } } };
+    await api.context.models.learnings.updateOne({ _id: agentId }, unset);
+    await sharedByPerson();
+    await step();
+    expect(await share()).toMatchObject({ status: 'running', share: 0.3 });
+    expect((await read()).status).toBe('paused');
+  });
+
+  it('publishes nothing once other bounds were set in the middle of its step', async () => {
+    const setting = await trying();
+    await measured(2, 80, setting);
+    const { versions } = api.context.models;
+    const find = vi.spyOn(versions, 'find').mockImplementationOnce(((filter: object) => ({
+      async lean() {
+        find.mockRestore();
+        await learn({ ...BODY, cut_off_bound: 1 });
+        return versions.find(filter).lean();
+      },
+    })) as never);
+    await step();
+    expect((await read()).cut_off_bound).toBe(1);
+    expect(await api.context.models.versions.countDocuments({ agent_id: agentId })).toBe(2);
   });
 
   it('ends with its share when it is deleted; the published version stays', async () => {

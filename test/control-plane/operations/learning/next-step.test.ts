@@ -153,4 +153,27 @@ describe('the next step of a learner', () => {
     const first = trial({ setting: PATIENT });
     expect(nextStep(facts({ ...broken, trial: first })).do).toBe('promote');
   });
+
+  it('does not publish a setting that is less patient than the published one to mend a broken bound', () => {
+    const rules: LearningRules = { ...RULES, wait_max_ms: 400 };
+    const evidence = [{ setting: DEFAULT, sums: calls(60, DEFAULT, { ownEvery: 1, unknown: 9 }) }];
+    const broken = { rules, published: DEFAULT, evidence, recent: evidence };
+    expect(nextStep(facts(broken)).do).toBe('wait');
+    const less = trial({ setting: { eagerness: 'balanced', response_wait_ms: 400 } });
+    expect(nextStep(facts({ ...broken, trial: less })).do).not.toBe('promote');
+  });
+
+  it('looks at no wait below the bounds', () => {
+    const rules: LearningRules = { ...RULES, wait_min_ms: 1_900 };
+    const published: Setting = { eagerness: 'balanced', response_wait_ms: 300 };
+    const step = nextStep(facts({ rules, published }));
+    expect(step.do === 'share' && step.setting.response_wait_ms).toBe(1_900);
+  });
+
+  it('ends a share outside of the bounds, however well it does', () => {
+    const rules: LearningRules = { ...RULES, wait_min_ms: 800 };
+    const late = trial({ sums: calls(80, DEFAULT) });
+    const evidence = [{ setting: PATIENT, sums: calls(300, PATIENT) }];
+    expect(nextStep(facts({ rules, evidence, trial: late }))).toMatchObject({ do: 'stop', isRefused: false });
+  });
 });
