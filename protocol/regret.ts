@@ -31,7 +31,8 @@ export const regretRequestCall = z.object({
 });
 export type RegretRequestCall = z.output<typeof regretRequestCall>;
 
-const measuredCall = z.object({
+/** What a worker has measured in a call. */
+export const measuredCall = z.object({
   outcome: z.literal('measured'),
   session_id: z.string(),
   /** All pauses of the caller, also while the agent spoke; and those in a turn of the caller. */

@@ -30,48 +30,61 @@ export interface WantedShare extends Pick<ShareDocument, 'share' | 'watch' | 'sl
 /**
  * Sets the share of an agent. For the version and the `slow_ms` of a running share it goes on, with its
  * statistics; otherwise another one begins. Throws `not_found`, `agent_archived`, `agent_not_published`,
- * `share_version_unknown`, `share_of_published`, and for the draft as `freezeForShare` does. With `replaces:
- * false` a running share of another version is left alone: null.
+ * `share_version_unknown`, `share_of_published`, and for the draft as `freezeForShare` does.
  */
 export async function setShare(
   context: Context,
   teamId: string,
   agentId: string,
   wanted: WantedShare,
-): Promise<ShareDocument>;
-export async function setShare(
-  context: Context,
-  teamId: string,
-  agentId: string,
-  wanted: WantedShare,
-  options: { readonly replaces: boolean },
-): Promise<ShareDocument | null>;
-export async function setShare(
-  context: Context,
-  teamId: string,
-  agentId: string,
-  wanted: WantedShare,
-  { replaces }: { readonly replaces: boolean } = { replaces: true },
-): Promise<ShareDocument | null> {
-  const version = await wantedVersion(context, { teamId, agentId, number: wanted.version });
+): Promise<ShareDocument> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    const live = await newestVersion(context, agentId);
-    if (!live) throw fault('agent_not_published');
-    if (live.config_hash === version.config_hash) throw fault('share_of_published');
-    const before = await findShare(context, agentId);
-    const isOpen = before !== null && isRunning(before, live);
-    if (!replaces && isOpen && before.version_id !== version._id) return null;
-    const goesOn = isOpen && before.version_id === version._id && before.slow_ms === wanted.slow_ms;
-    const { share, watch, at_least_calls } = wanted;
-    const change = goesOn
-      ? { share, watch, at_least_calls }
-      : newShare(context, { teamId, version, live, wanted });
-    if (await store(context, agentId, before, change)) {
-      const stored = await findShare(context, agentId);
-      if (stored) return stored;
-    }
+    const share = await trySetShare(context, { teamId, agentId, wanted, replaces: true });
+    if (share) return share;
   }
   throw fault('database_unavailable');
+}
+
+/**
+ * Like `setShare`, but leaves a running share of another version alone: null then, and after another change
+ * meanwhile.
+ */
+export function setShareIfFree(
+  context: Context,
+  teamId: string,
+  agentId: string,
+  wanted: WantedShare,
+): Promise<ShareDocument | null> {
+  return trySetShare(context, { teamId, agentId, wanted, replaces: false });
+}
+
+async function trySetShare(
+  context: Context,
+  {
+    teamId,
+    agentId,
+    wanted,
+    replaces,
+  }: {
+    readonly teamId: string;
+    readonly agentId: string;
+    readonly wanted: WantedShare;
+    readonly replaces: boolean;
+  },
+): Promise<ShareDocument | null> {
+  const version = await wantedVersion(context, { teamId, agentId, number: wanted.version });
+  const live = await newestVersion(context, agentId);
+  if (!live) throw fault('agent_not_published');
+  if (live.config_hash === version.config_hash) throw fault('share_of_published');
+  const before = await findShare(context, agentId);
+  const isOpen = before !== null && isRunning(before, live);
+  if (!replaces && isOpen && before.version_id !== version._id) return null;
+  const goesOn = isOpen && before.version_id === version._id && before.slow_ms === wanted.slow_ms;
+  const { share, watch, at_least_calls } = wanted;
+  const change = goesOn
+    ? { share, watch, at_least_calls }
+    : newShare(context, { teamId, version, live, wanted });
+  return (await store(context, agentId, before, change)) ? findShare(context, agentId) : null;
 }
 
 /** The newest share of an agent, ended if another version than the one beside it is published. */

@@ -8,7 +8,7 @@ import { Fault } from '#config/errors.ts';
 import { patchDraft } from '../../catalogue/agents/agent-store.ts';
 import { newestVersion } from '../../catalogue/agents/newest-version.ts';
 import { freezeWithConversation } from '../../catalogue/agents/publish.ts';
-import { promoteShare, setShare, settledShare, stopShare } from '../../catalogue/agents/share-store.ts';
+import { promoteShare, setShareIfFree, settledShare, stopShare } from '../../catalogue/agents/share-store.ts';
 import type { CandidatesByAgent } from '../../jobs/regret/regret-runner.ts';
 import { type BackgroundLoop, startBackgroundLoop } from '../../platform/background/background-loop.ts';
 import { type Context, now } from '../../platform/context.ts';
@@ -146,41 +146,52 @@ async function finishStep(context: Context, one: Case): Promise<boolean> {
 }
 
 async function perform(context: Context, one: Case, step: Step): Promise<void> {
-  const { learning, agent, published } = one;
-  const { models } = context;
-  if (step.do === 'wait') {
-    if (step.why !== learning.why)
-      await models.learnings.updateOne({ _id: learning._id, rev: learning.rev }, { $set: { why: step.why } });
-    return;
+  switch (step.do) {
+    case 'wait':
+      if (step.why !== one.learning.why)
+        await context.models.learnings.updateOne(
+          { _id: one.learning._id, rev: one.learning.rev },
+          { $set: { why: step.why } },
+        );
+      return;
+    case 'promote':
+      return promote(context, one, step);
+    case 'stop':
+      return endTrial(context, one, step);
+    case 'share':
+      return beginTrial(context, one, step);
   }
-  if (step.do === 'promote') {
-    const shareId = learning.trial?.share_id ?? '';
-    if (!(await note(context, one, { did: 'promoted', why: step.why }, {}))) return;
-    await promoteShare(context, agent.team_id, agent._id, shareId);
-    const after = await models.learnings.findById(agent._id).lean<LearningDocument>();
-    if (after?.trial) await finishPromotion(context, { ...one, learning: after });
-    return;
-  }
-  if (step.do === 'stop') {
-    const { trial } = learning;
-    const refused =
-      step.isRefused && trial
-        ? [...learning.refused, { ...trial.setting, at: now(context) }]
-        : learning.refused;
-    if (await note(context, one, { did: 'stopped', why: step.why }, { trial: null, refused }))
-      await stopOwnShare(context, one);
-    return;
-  }
-  const version = await freezeWithConversation(context, agent, { ...step.setting });
-  if (version.config_hash === published.config_hash) return;
-  const trial = {
-    share_id: null,
-    version_id: version._id,
-    purpose: step.purpose,
-    setting: { ...step.setting },
-  };
-  const did = step.purpose === 'try' ? 'tried' : 'looked';
-  const noted = await note(context, one, { did, why: step.why }, { trial });
+}
+
+async function promote(context: Context, one: Case, { why }: { readonly why: string }): Promise<void> {
+  const { learning, agent } = one;
+  if (!(await note(context, one, { did: 'promoted', why }, {}))) return;
+  await promoteShare(context, agent.team_id, agent._id, learning.trial?.share_id ?? '');
+  const after = await context.models.learnings.findById(agent._id).lean<LearningDocument>();
+  if (after?.trial) await finishPromotion(context, { ...one, learning: after });
+}
+
+async function endTrial(
+  context: Context,
+  one: Case,
+  { why, isRefused }: Extract<Step, { do: 'stop' }>,
+): Promise<void> {
+  const { trial, refused: before } = one.learning;
+  const refused = isRefused && trial ? [...before, { ...trial.setting, at: now(context) }] : before;
+  if (await note(context, one, { did: 'stopped', why }, { trial: null, refused }))
+    await stopOwnShare(context, one);
+}
+
+async function beginTrial(
+  context: Context,
+  one: Case,
+  { why, purpose, setting }: Extract<Step, { do: 'share' }>,
+): Promise<void> {
+  const version = await freezeWithConversation(context, one.agent, { ...setting });
+  if (version.config_hash === one.published.config_hash) return;
+  const trial = { share_id: null, version_id: version._id, purpose, setting: { ...setting } };
+  const did = purpose === 'try' ? 'tried' : 'looked';
+  const noted = await note(context, one, { did, why }, { trial });
   if (noted) await beginShare(context, { ...one, learning: noted }, trial, version.version_number);
 }
 
@@ -195,8 +206,8 @@ async function beginShare(
       ...{ version, share: learning.share, watch: WATCHED.map((measure) => ({ measure, margin: 0 })) },
       ...{ slow_ms: SLOW_MS, at_least_calls: AT_LEAST_CALLS },
     };
-    // The next pass pauses if a person has set another one.
-    const share = await setShare(context, agent.team_id, agent._id, wanted, { replaces: false });
+    // Null if a person has set another one: the next pass pauses.
+    const share = await setShareIfFree(context, agent.team_id, agent._id, wanted);
     if (!share) return;
     const { share_id } = share;
     const { matchedCount } = await context.models.learnings.updateOne(

@@ -68,7 +68,13 @@ export async function setLearning(
     history: withEntry(before?.history ?? [], { at, did, why }),
     ...(isDropped ? { trial: null } : {}),
   };
-  const fresh = { ...(isDropped ? {} : { trial: null }), last_share_id: null, refused: [], created_at: at, lease_by: null };
+  const fresh = {
+    ...(isDropped ? {} : { trial: null }),
+    last_share_id: null,
+    refused: [],
+    created_at: at,
+    lease_by: null,
+  };
   await context.models.learnings.updateOne(
     { _id: agentId },
     {

@@ -5,7 +5,13 @@
  * would have: such turns are unknown, neither a success nor a caller cut off.
  */
 import { turnSettings } from '#protocol/conversation-settings.ts';
-import type { MeasuredCall, RegretOutcome, RegretRequestCall, TurnsUnder } from '#protocol/regret.ts';
+import {
+  type MeasuredCall,
+  measuredCall,
+  type RegretOutcome,
+  type RegretRequestCall,
+  type TurnsUnder,
+} from '#protocol/regret.ts';
 import type { TriedSettings } from '#protocol/tuning.ts';
 import { type ReadFlightLog, readFlightLog } from '../../turn/loop/flight-log.ts';
 import { machineOf } from '../machines/machine-of.ts';
@@ -17,9 +23,9 @@ import { judgePauses, type PauseOutcome } from '../what-if.ts';
 export function regretOfCall({ session_id, log, candidates }: RegretRequestCall): RegretOutcome {
   try {
     const parts = readFlightLog([Buffer.from(log)]).map((part) => regretOfPart(part, candidates));
-    return { outcome: 'measured', session_id, ...parts.reduce(addParts) };
+    return measuredCall.parse({ outcome: 'measured', session_id, ...parts.reduce(addParts) });
   } catch {
-    // A damaged log may fail anywhere.
+    // A damaged log may fail anywhere, or count what is no number: the others would be lost with it.
     return { outcome: 'unreadable', session_id };
   }
 }

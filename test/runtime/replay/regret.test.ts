@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { regretOutcomes } from '#protocol/regret.ts';
 import { regretOfCall, regretOfPart } from '#runtime/replay/regret/regret-of-call.ts';
 import type { ReadFlightLog } from '#runtime/turn/loop/flight-log.ts';
 import type { TurnInput } from '#runtime/turn/machine/turn-inputs.ts';
@@ -81,5 +82,26 @@ describe('the regret of a call', () => {
   it('names a log that cannot be read', () => {
     const call = { session_id: 'a', log: 'torn', candidates: [] };
     expect(regretOfCall(call)).toEqual({ outcome: 'unreadable', session_id: 'a' });
+  });
+
+  it('answers what can be read whatever stands in a log, so that other calls are not lost with it', () => {
+    const { header, inputs } = callWith([
+      { heardAfterMs: 2_600 },
+      { heardAfterMs: 2_600 },
+      { heardAfterMs: 2_600 },
+    ]);
+    const fields = [...new Set(inputs.flatMap((input) => Object.keys(input)))];
+    const damaged = fields.flatMap((field) =>
+      [null, 'torn', -1e9, 1e9, -1e308, 1e308].map((value) =>
+        inputs.map((input) => (field in input && field !== 'type' ? { ...input, [field]: value } : input)),
+      ),
+    );
+    const calls = damaged.map((lines, index) => {
+      const log = [header, ...lines].map((line) => JSON.stringify(line)).join('\n');
+      return regretOfCall({ session_id: String(index), log: `${log}\n`, candidates: [] });
+    });
+    expect(calls.length).toBeGreaterThan(20);
+    expect(regretOutcomes.parse(JSON.parse(JSON.stringify({ calls }))).calls).toHaveLength(calls.length);
+    expect(new Set(calls.map(({ outcome }) => outcome))).toEqual(new Set(['measured', 'unreadable']));
   });
 });
