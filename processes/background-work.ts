@@ -6,8 +6,8 @@ import { startNumberMaintenance } from '#control-plane/catalogue/numbers/maintai
 import { startTestRunner } from '#control-plane/jobs/agent-tests/test-runner.ts';
 import { startAnalysisRunner } from '#control-plane/jobs/analysis/analysis-runner.ts';
 import { startBatchRunner } from '#control-plane/jobs/batch-calls/batch-runner.ts';
-import { startJudgeRunner } from '#control-plane/jobs/rehearsals/judge-runner.ts';
 import { startRegretRunner } from '#control-plane/jobs/regret/regret-runner.ts';
+import { startJudgeRunner } from '#control-plane/jobs/rehearsals/judge-runner.ts';
 import { startRehearsalRunner } from '#control-plane/jobs/rehearsals/rehearsal-runner.ts';
 import { startSms } from '#control-plane/jobs/sms/sms-loop.ts';
 import { startTextSessions } from '#control-plane/jobs/text-sessions/text-session-loop.ts';

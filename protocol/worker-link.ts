@@ -216,12 +216,11 @@ export const workerMessage = z.discriminatedUnion('type', [
     takes_stream: z.literal(true).optional(),
     /** With agent tests it takes turns of text sessions; not in `kinds`, whose values are fixed. */
     takes_text: z.literal(true).optional(),
-    /** It answers `judge_pauses`, `rehearse`, `measure_regret`; workers of older versions do not. */
+    /** It answers `judge_pauses`; workers of older versions do not. */
     judges_pauses: z.literal(true).optional(),
-    /** It answers `rehearse`, and `judge_turn`; workers of older versions do not. */
+    /** It answers `rehearse`, `judge_turn`, `measure_regret`; workers of older versions do not. */
     rehearses: z.literal(true).optional(),
     judges_turns: z.literal(true).optional(),
-    rehearses: z.literal(true).optional(),
     measures_regret: z.literal(true).optional(),
   }),
   z.object({

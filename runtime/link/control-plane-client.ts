@@ -234,11 +234,7 @@ class LinkClient implements ControlPlaneClient {
       ...(this.#deps.lease && { awaits_check: true }),
       ...{ sip_servers: [...facts.sipServers], web_ready: facts.isWebReady },
       ...({ takes_stream: true, takes_text: true, judges_pauses: true } as const),
-      ...({ rehearses: true, judges_turns: true } as const),
-      sip_servers: [...facts.sipServers],
-      web_ready: facts.isWebReady,
-      ...({ takes_stream: true, takes_text: true, judges_pauses: true } as const),
-      ...({ rehearses: true, measures_regret: true } as const),
+      ...({ rehearses: true, judges_turns: true, measures_regret: true } as const),
     };
     socket.send(JSON.stringify(message));
   }

@@ -226,6 +226,8 @@ export class FakeDispatch implements Dispatch {
     this.questions.push(question);
     if (!this.answerQuestion) throw fault('gateway_unreachable');
     return this.answerQuestion(question);
+  }
+
   async measureRegret(calls: readonly RegretRequestCall[]): Promise<readonly RegretOutcome[]> {
     this.#reach();
     return calls.map(regretOfCall);

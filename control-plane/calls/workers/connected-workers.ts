@@ -148,11 +148,6 @@ export class ConnectedWorkers implements OwnWorkers {
         judgesPauses: judges_pauses === true,
         rehearses: rehearses === true,
         judgesTurns: judges_turns === true,
-      const { instance_id: instanceId, kinds, capacity, takes_text, judges_pauses } = registration;
-      const able = {
-        takesText: takes_text === true,
-        judgesPauses: judges_pauses === true,
-        rehearses: registration.rehearses === true,
         measuresRegret: registration.measures_regret === true,
       };
       return { instanceId, kinds, ...able, capacity, ...load, isWebReady };

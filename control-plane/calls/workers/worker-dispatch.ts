@@ -226,6 +226,8 @@ export class WorkerDispatch implements Dispatch {
     const outcome = questionOutcome.safeParse(result?.ok ? result.value : null);
     if (!outcome.success) throw fault('gateway_unreachable');
     return outcome.data;
+  }
+
   async measureRegret(calls: readonly RegretRequestCall[]): Promise<readonly RegretOutcome[]> {
     const message: ControlRequest = { type: 'measure_regret', request_id: randomUUID(), calls: [...calls] };
     const result = await this.#askAny(message, ({ measuresRegret }) => measuresRegret === true);

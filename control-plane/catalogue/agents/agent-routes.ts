@@ -143,7 +143,6 @@ async function deleteAgent(context: Context, teamId: string, agentId: string): P
     { $pull: { agent_ids: agentId }, $inc: { rev: 1 } },
   );
   await deleteRehearsals(context, agentId);
-  await context.models.rehearsals.deleteMany({ agent_id: agentId });
   await context.models.learnings.deleteOne({ _id: agentId });
   await context.models.regrets.deleteOne({ _id: agentId });
   await context.models.regretDays.deleteMany({ agent_id: agentId });

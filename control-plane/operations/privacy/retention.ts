@@ -6,9 +6,8 @@
 import type { Meters } from '#base/meters.ts';
 import { flightLogPrefix, recordingPrefix } from '../../calls/recordings/recording-store.ts';
 import { removeBatch } from '../../jobs/batch-calls/batch-store.ts';
-import { removeAnswers, removeRehearsals } from '../../jobs/rehearsals/forget-calls.ts';
 import { removeRegret } from '../../jobs/regret/regret-store.ts';
-import { removeRehearsals } from '../../jobs/rehearsals/forget-calls.ts';
+import { removeAnswers, removeRehearsals } from '../../jobs/rehearsals/forget-calls.ts';
 import { type BackgroundLoop, startBackgroundLoop } from '../../platform/background/background-loop.ts';
 import type { Context } from '../../platform/context.ts';
 import { inBatches } from '../../platform/store/in-batches.ts';
@@ -167,13 +166,12 @@ async function removeExpired(
     await removeMessages(context, settings._id, writtenUntil);
   }
   const logsUntil = cutoff(context, settings.flight_logs_days);
-  if (logsUntil) await removeRehearsals(context, settings._id, logsUntil);
-  const wordsUntil = cutoff(context, settings.transcripts_days);
-  if (wordsUntil) await removeAnswers(context, settings._id, wordsUntil);
   if (logsUntil) {
     await removeRehearsals(context, settings._id, logsUntil);
     await removeRegret(context, settings._id, logsUntil);
   }
+  const wordsUntil = cutoff(context, settings.transcripts_days);
+  if (wordsUntil) await removeAnswers(context, settings._id, wordsUntil);
   for (const kind of ['recordings', 'transcripts', 'flight_logs'] as const) {
     const until = cutoff(context, settings[`${kind}_days`]);
     const done = settings.done[kind] ?? new Date(0);

@@ -798,6 +798,25 @@ class SessionMediaQuality(_SessionMediaQuality, total=False):
     """Where audio was expected and where it came from; present only if nothing of the caller was heard"""
 
 
+SessionTagTag = Literal["dead_air", "talked_over", "loop", "caller_repeated", "slow_tool", "wrong_language", "unheard", "anger_words"]
+
+
+class SessionTagMoment(TypedDict):
+    at_ms: int
+    """When, in ms since the call began"""
+    evidence: str
+    """What shows it, for people"""
+
+
+class SessionTag(TypedDict):
+    tag: SessionTagTag
+    """What happened"""
+    count: int
+    """How often it happened in the call"""
+    moments: List[SessionTagMoment]
+    """Where it happened, in order, at most 20"""
+
+
 class _Session(TypedDict):
     session_id: str
     """Id of the session"""
@@ -878,6 +897,8 @@ class Session(_Session, total=False):
     """Id of the text session by SMS that the agent knew when the caller came; absent without one"""
     share: SessionShare
     """The share of calls that has decided the version; absent if the agent had none"""
+    tags: List[SessionTag]
+    """What went wrong in the ended call, as far as facts tell; absent if nothing was found"""
 
 
 class TestRunUsage(TypedDict):
@@ -1686,7 +1707,7 @@ class _AgentConfigWebhooksPostCall(TypedDict):
 
 
 class AgentConfigWebhooksPostCall(_AgentConfigWebhooksPostCall, total=False):
-    extra_events: List[Literal["text_session.ended", "text_session.analyzed", "share.stopped"]]
+    extra_events: List[Literal["text_session.ended", "text_session.analyzed", "share.stopped", "scorecard.alert"]]
     """Events beside those of calls that the endpoint gets, such as `text_session.ended`. Absent: none"""
 
 
@@ -1754,6 +1775,35 @@ class AgentConfigAnalysis(TypedDict):
     """Questions about the success of a call, each judged `success`, `failure` or `unknown`. A PATCH replaces
     the list.
     """
+
+
+class _AgentConfigScorecardAlert(TypedDict):
+    rate: str
+    """What is watched: a tag, such as `dead_air`, or `criterion:` and the name of a criterion, whose failures
+    count.
+    """
+
+
+class AgentConfigScorecardAlert(_AgentConfigScorecardAlert, total=False):
+    above: float
+    """The rate leaves its band above this, 0 to 1; absent: no upper limit."""
+    below: float
+    """The rate leaves its band below this, 0 to 1; absent: no lower limit."""
+    at_least_calls: int
+    """Calls that an alert needs; absent: 30."""
+
+
+class AgentConfigScorecard(TypedDict, total=False):
+    dead_air_ms: int
+    """A silence of this length that the agent has to answer for is dead air, in ms; absent: 4,000."""
+    talked_over_ms: int
+    """Caller and agent talked over each other if both were heard for this long, in ms; absent: 1,500."""
+    slow_tool_ms: int
+    """A tool is slow if it takes this long, in ms; absent: 3,000."""
+    anger_words: List[str]
+    """Words and phrases that count as anger, in addition to those of the language."""
+    alerts: List[AgentConfigScorecardAlert]
+    """Rates that are watched, each with its band."""
 
 
 class AgentConfigGuardrails(TypedDict):
@@ -1896,6 +1946,9 @@ class AgentConfig(_AgentConfig, total=False):
     answer_hints: AgentConfigAnswerHints
     """Lets the model say which answer its question expects, as a cue that is never spoken, so that the agent
     knows when an answer is whole. Absent: it does not.
+    """
+    scorecard: AgentConfigScorecard
+    """How ended calls are scored, and which rates are watched. Absent: the usual thresholds, and no alerts.
     """
     custom_speech: AgentConfigCustomSpeech
     """A recogniser or a voice on a server of yours. Absent without any; null removes it."""
@@ -2199,7 +2252,141 @@ class AgentRehearsalResult(TypedDict):
     """Ten calls to listen to: new cut-offs first, then every kind of difference."""
 
 
-class AgentRehearsal(TypedDict):
+class AgentRehearsalJudgedNotJudged(TypedDict):
+    not_asked: int
+    """Not asked yet, or not at all after a stop."""
+    failed: int
+    """Without a usable answer of the model or the judge, twice."""
+    gone: int
+    """Of calls that can no longer be read."""
+
+
+class AgentRehearsalJudgedNoise(TypedDict):
+    turns: int
+    """Turns for which that was judged."""
+    differing: int
+    """Of these, turns in which the judge found another answer than `same`."""
+    share: AgentRegretAllNeedlessWaitMs
+    """Their share: how often the same model, asked twice, differs."""
+
+
+class AgentRehearsalJudgedAll(TypedDict):
+    turns: int
+    """Turns judged."""
+    calls: int
+    """Calls that they belong to."""
+    same: int
+    """Turns in which the caller would have got the same."""
+    better: int
+    """Turns in which the draft’s answer is better."""
+    worse: int
+    """Turns in which the draft’s answer is worse."""
+    different: int
+    """Turns in which the answers differ, and neither is better."""
+    same_share: AgentRegretAllNeedlessWaitMs
+    """Their share. The interval counts calls as wholes."""
+    better_share: AgentRegretAllNeedlessWaitMs
+    """Their share. The interval counts calls as wholes."""
+    worse_share: AgentRegretAllNeedlessWaitMs
+    """Their share. The interval counts calls as wholes."""
+    different_share: AgentRegretAllNeedlessWaitMs
+    """Their share. The interval counts calls as wholes."""
+
+
+class AgentRehearsalJudgedByLanguage(TypedDict):
+    turns: int
+    """Turns judged."""
+    calls: int
+    """Calls that they belong to."""
+    same: int
+    """Turns in which the caller would have got the same."""
+    better: int
+    """Turns in which the draft’s answer is better."""
+    worse: int
+    """Turns in which the draft’s answer is worse."""
+    different: int
+    """Turns in which the answers differ, and neither is better."""
+    same_share: AgentRegretAllNeedlessWaitMs
+    """Their share. The interval counts calls as wholes."""
+    better_share: AgentRegretAllNeedlessWaitMs
+    """Their share. The interval counts calls as wholes."""
+    worse_share: AgentRegretAllNeedlessWaitMs
+    """Their share. The interval counts calls as wholes."""
+    different_share: AgentRegretAllNeedlessWaitMs
+    """Their share. The interval counts calls as wholes."""
+    name: str
+    """Language or number."""
+
+
+class AgentRehearsalJudgedToReadCallAnswerCall(TypedDict):
+    tool_name: str
+    """Name of the tool as the model calls it."""
+    arguments: str
+    """Arguments as JSON text."""
+
+
+class AgentRehearsalJudgedToReadCallAnswer(TypedDict):
+    text: str
+    """Words; empty without any."""
+    calls: List[AgentRehearsalJudgedToReadCallAnswerCall]
+    """Calls of tools."""
+
+
+class AgentRehearsalJudgedToRead(TypedDict):
+    session_id: str
+    """Id of the call."""
+    verdict: Literal["same", "better", "worse", "different"]
+    """The draft’s answer against the one of the call."""
+    at: str
+    """When the answer was due."""
+    second: Union[float, None]
+    """Second of the call at which the answer was due; null if that is unknown."""
+    reason: str
+    """The judge’s reason."""
+    call_answer: AgentRehearsalJudgedToReadCallAnswer
+    """What the agent said or called in the call, as it was heard."""
+    draft_answer: AgentRehearsalJudgedToReadCallAnswer
+    """What the draft would have said or called."""
+
+
+class AgentRehearsalJudged(TypedDict):
+    status: Literal["waiting", "running", "ended"]
+    """`completed` once every call was looked at; `failed`: see `error`."""
+    model: str
+    """The model of the draft."""
+    judge_model: str
+    """The model that judges."""
+    max_cost: str
+    """The most that all answers may cost, in USD as a decimal string."""
+    cost: str
+    """List price of all answers so far, in USD as a decimal string."""
+    cost_unknown: str
+    """The most that answers have cost which never came, or are awaited, in USD as a decimal string."""
+    stopped: Union[str, None]
+    """Why turns were not asked: `max_cost`, or a sentence; null if all were, or will be."""
+    calls_read: int
+    """Calls that turns were drawn from."""
+    turns_found: int
+    """Turns in the calls read."""
+    turns_sampled: int
+    """Turns drawn to be asked."""
+    turns_judged: int
+    """Turns with a verdict so far."""
+    not_judged: AgentRehearsalJudgedNotJudged
+    """Turns drawn and not judged."""
+    noise: AgentRehearsalJudgedNoise
+    """The version of the call asked once more, for one turn in ten and at least five."""
+    all: AgentRehearsalJudgedAll
+    """Verdicts over all judged turns."""
+    by_language: List[AgentRehearsalJudgedByLanguage]
+    """The same by language of the call."""
+    by_number: List[AgentRehearsalJudgedByLanguage]
+    """The same by number of the agent; `web`: calls from a web page."""
+    to_read: List[AgentRehearsalJudgedToRead]
+    """Up to ten turns to read: worse ones first, then better and different ones in turn."""
+
+
+class _AgentRehearsal(TypedDict):
     rehearsal_id: str
     """Id of the rehearsal."""
     agent_id: str
@@ -2232,6 +2419,130 @@ class AgentRehearsal(TypedDict):
     """When it began."""
     finished_at: Union[str, None]
     """When it ended; null while it is running."""
+
+
+class AgentRehearsal(_AgentRehearsal, total=False):
+    judged: AgentRehearsalJudged
+    """Turns that were asked again; absent without a judge."""
+
+
+class AgentScorecardTotalsTag(TypedDict):
+    tag: SessionTagTag
+    """What happened in the call"""
+    calls: int
+    """Calls with the tag."""
+    rate: Union[float, None]
+    """Share of the calls, 0 to 1; null without a call."""
+    low: Union[float, None]
+    """Lower end of its 95 % interval; null without a call."""
+    high: Union[float, None]
+    """Upper end of its 95 % interval; null without a call."""
+
+
+class AgentScorecardTotalsCriteria(TypedDict):
+    name: str
+    """Name of the criterion."""
+    success: int
+    """Calls in which it was met."""
+    failure: int
+    """Calls in which it failed."""
+    unknown: int
+    """Calls in which the analysis could not tell."""
+    rate: Union[float, None]
+    """failure / (success + failure); null without either."""
+    low: Union[float, None]
+    """Lower end of its 95 % interval; null without a call."""
+    high: Union[float, None]
+    """Upper end of its 95 % interval; null without a call."""
+
+
+class AgentScorecardTotalsVersion(TypedDict):
+    calls: int
+    """Ended calls that are counted."""
+    tags: List[AgentScorecardTotalsTag]
+    """Each tag, also those that no call has."""
+    criteria: List[AgentScorecardTotalsCriteria]
+    """Each criterion that was judged in one of the calls."""
+    version_number: int
+    """Number of the version."""
+
+
+class AgentScorecardTotals(TypedDict):
+    calls: int
+    """Ended calls that are counted."""
+    tags: List[AgentScorecardTotalsTag]
+    """Each tag, also those that no call has."""
+    criteria: List[AgentScorecardTotalsCriteria]
+    """Each criterion that was judged in one of the calls."""
+    versions: List[AgentScorecardTotalsVersion]
+    """The same by version, the newest first, at most 50."""
+
+
+class AgentScorecardBucket(TypedDict):
+    calls: int
+    """Ended calls that are counted."""
+    tags: List[AgentScorecardTotalsTag]
+    """Each tag, also those that no call has."""
+    criteria: List[AgentScorecardTotalsCriteria]
+    """Each criterion that was judged in one of the calls."""
+    versions: List[AgentScorecardTotalsVersion]
+    """The same by version, the newest first, at most 50."""
+    start: str
+    """Start of the hour or day, RFC 3339 UTC."""
+
+
+AgentScorecard = TypedDict("AgentScorecard", {
+    'from': 'str',
+    'to': 'str',
+    'interval': 'Literal["hour", "day"]',
+    'totals': 'AgentScorecardTotals',
+    'buckets': 'List[AgentScorecardBucket]',
+})
+
+
+class AgentScorecardAlertsRule(TypedDict):
+    rate: str
+    """The rate that is watched."""
+    above: Union[float, None]
+    """Highest rate within the band; null without one."""
+    below: Union[float, None]
+    """Lowest rate within the band; null without one."""
+    at_least_calls: int
+    """Calls that an alert needs."""
+
+
+class AgentScorecardAlertsOpen(TypedDict):
+    alert_id: str
+    """Id of the alert, the same when it is opened and when it is closed."""
+    rate: str
+    """The rate: a tag such as `dead_air`, or `criterion:` and its name."""
+    side: Literal["above", "below"]
+    """On which side of its band the rate is."""
+    limit: float
+    """The limit that it has passed, 0 to 1."""
+    calls: int
+    """Calls in which it can be told, since the rate began to change."""
+    hits: int
+    """How many of them count for the rate."""
+    observed: float
+    """hits / calls."""
+    since: str
+    """When the first of these calls ended, RFC 3339 UTC."""
+    opened_at: str
+    """When the alert was opened, RFC 3339 UTC."""
+    closed_at: Union[str, None]
+    """When it was closed, RFC 3339 UTC; null while it is open."""
+    close_reason: Union[Literal["returned", "changed"], None]
+    """`returned`: the rate is back in its band; `changed`: its rule was changed or removed."""
+
+
+class AgentScorecardAlerts(TypedDict):
+    rules: List[AgentScorecardAlertsRule]
+    """The rules of the published version."""
+    open: List[AgentScorecardAlertsOpen]
+    """Rates that are out of their bands."""
+    closed: List[AgentScorecardAlertsOpen]
+    """The last 50 that were closed, newest first."""
 
 
 class AgentShareWatch(TypedDict):
@@ -2628,6 +2939,212 @@ class SessionRecording(TypedDict):
     """Description of a failure; currently always null."""
 
 
+class SessionVoiceTestCallerBackground(TypedDict):
+    sound: Literal["noise", "television"]
+    """What is heard: `noise` or `television`."""
+    level_db: float
+    """Its loudness in dB; 0 is as loud as the voice."""
+
+
+class SessionVoiceTestCallerEcho(TypedDict):
+    delay_ms: float
+    """Delay of the echo, in ms."""
+    loss_db: float
+    """How much fainter than the agent it is, in dB."""
+
+
+class SessionVoiceTestCallerNetwork(TypedDict):
+    loss: float
+    """Share of the packets that are lost."""
+    jitter_ms: float
+    """Largest delay of a packet, in ms."""
+
+
+class _SessionVoiceTestCaller(TypedDict):
+    seed: int
+    """Seed of all random values of the caller."""
+    voice: str
+    """Voice of Flite (`slt`, `rms`, `awb`, `kal`, `kal16`), or of eSpeak (`espeak-en`, `espeak-de` and
+    others) where its program is built.
+    """
+    speed: float
+    """Speed of the voice; 1 is its own."""
+    voice_db: float
+    """Loudness of the caller in dB; 0 is that of the voice."""
+
+
+class SessionVoiceTestCaller(_SessionVoiceTestCaller, total=False):
+    background: SessionVoiceTestCallerBackground
+    """Constant sound behind the caller. Absent: none."""
+    echo: SessionVoiceTestCallerEcho
+    """Echo of the agent from the caller's telephone. Absent: none."""
+    network: SessionVoiceTestCallerNetwork
+    """Impairment of the caller's packets. Absent: none."""
+
+
+class SessionVoiceTestStepListenImpatient(TypedDict):
+    after_ms: float
+    """Time without a sound of the agent, in ms."""
+    text: str
+    """What the caller says then."""
+    times: int
+    """How often at most."""
+
+
+class _SessionVoiceTestStepListen(TypedDict):
+    do: Literal["listen"]
+    """Kind of step: `listen`, `say`, `pause`, `interrupt`, `sound`, `press` or `await_hang_up`."""
+    quiet_ms: float
+    """The agent must have spoken and then been silent for so long, in ms."""
+    timeout_ms: float
+    """The step ends after this time in any case, in ms."""
+
+
+class SessionVoiceTestStepListen(_SessionVoiceTestStepListen, total=False):
+    impatient: SessionVoiceTestStepListenImpatient
+    """What the caller says whenever the agent has not begun to speak for so long. Absent: nothing."""
+
+
+class SessionVoiceTestStepPause(TypedDict):
+    do: Literal["pause"]
+    """Kind of step: `listen`, `say`, `pause`, `interrupt`, `sound`, `press` or `await_hang_up`."""
+    ms: Union[float, List[Any]]
+    """How long the caller is silent, in ms, or a random range."""
+
+
+class _SessionVoiceTestStepSay(TypedDict):
+    do: Literal["say"]
+    """Kind of step: `listen`, `say`, `pause`, `interrupt`, `sound`, `press` or `await_hang_up`."""
+    text: str
+    """What the caller says."""
+    is_unfinished: bool
+    """The caller intends to go on with the next line."""
+
+
+class SessionVoiceTestStepSay(_SessionVoiceTestStepSay, total=False):
+    voice: str
+    """Voice of this line. Absent: that of the caller."""
+
+
+class _SessionVoiceTestStepInterrupt(TypedDict):
+    do: Literal["interrupt"]
+    """Kind of step: `listen`, `say`, `pause`, `interrupt`, `sound`, `press` or `await_hang_up`."""
+    text: str
+    """What the caller says."""
+    is_backchannel: bool
+    """The caller does not want the turn."""
+    after_ms: Union[float, List[Any]]
+    """How long the agent must have been speaking, in ms, or a random range."""
+    timeout_ms: float
+    """The step ends after this time in any case, in ms."""
+
+
+class SessionVoiceTestStepInterrupt(_SessionVoiceTestStepInterrupt, total=False):
+    voice: str
+    """Voice of this line. Absent: that of the caller."""
+
+
+class SessionVoiceTestStepSound(TypedDict):
+    do: Literal["sound"]
+    """Kind of step: `listen`, `say`, `pause`, `interrupt`, `sound`, `press` or `await_hang_up`."""
+    sound: Literal["cough", "door"]
+    """Sound of the caller without words: `cough` or `door`."""
+    after_ms: Union[float, List[Any]]
+    """How long the agent must have been speaking, in ms, or a random range."""
+    timeout_ms: float
+    """The step ends after this time in any case, in ms."""
+
+
+class SessionVoiceTestStepPress(TypedDict):
+    do: Literal["press"]
+    """Kind of step: `listen`, `say`, `pause`, `interrupt`, `sound`, `press` or `await_hang_up`."""
+    digits: str
+    """Keys that are pressed."""
+
+
+class SessionVoiceTestStepAwaitHangUp(TypedDict):
+    do: Literal["await_hang_up"]
+    """Kind of step: `listen`, `say`, `pause`, `interrupt`, `sound`, `press` or `await_hang_up`."""
+    timeout_ms: float
+    """The step ends after this time in any case, in ms."""
+
+
+class SessionVoiceTestExpectReply1(TypedDict):
+    contains: str
+    """Text in the reply, in any letter case."""
+
+
+class SessionVoiceTestExpectReply2(TypedDict):
+    matches: str
+    """Pattern of RE2 that is found in the reply."""
+
+
+class SessionVoiceTestExpectTool(TypedDict):
+    name: str
+    """Function name of the tool."""
+    called: bool
+    """Whether it must be called."""
+
+
+class SessionVoiceTestExpectReplyMs(TypedDict, total=False):
+    p95: float
+    """Limit of the 95th percentile, in ms."""
+    max: float
+    """Limit of the longest, in ms."""
+
+
+class SessionVoiceTestExpect(TypedDict, total=False):
+    replies: List[Union[SessionVoiceTestExpectReply1, SessionVoiceTestExpectReply2]]
+    """Texts and patterns, each of which must be in one reply of the agent."""
+    tools: List[SessionVoiceTestExpectTool]
+    """Tools that must be called, or must not."""
+    reply_ms: SessionVoiceTestExpectReplyMs
+    """Limits of the time from the end of a line to the agent's first sound."""
+    silence_ms: float
+    """Longest silence in which the caller waits, in ms."""
+    cut_offs: int
+    """Most lines into which the agent may speak."""
+    missed_interruptions: int
+    """Most interruptions that may leave the agent speaking for more than 1.5 s, or find it silent."""
+    unanswered: int
+    """Most lines that may get no answer."""
+    talk_over_ms: float
+    """Longest time in sum in which both may speak at once, in ms."""
+    ended_by: Literal["caller", "agent"]
+    """Which side must hang up."""
+    criteria: Dict[str, Literal["success", "failure"]]
+    """Verdicts that the model must give on success criteria of the agent, by name."""
+
+
+class SessionVoiceTestMadeFrom(TypedDict):
+    session_id: str
+    """Id of the session."""
+    fault: str
+    """The fault that must not happen again."""
+    replaced: Dict[str, int]
+    """How many of each kind of private data were replaced."""
+
+
+class _SessionVoiceTest(TypedDict):
+    parley_voice_test: Literal[1]
+    """Version of the shape; 1."""
+    name: str
+    """Name for people to recognise it by."""
+    caller: SessionVoiceTestCaller
+    """How the caller and the line sound. Absent fields have their defaults."""
+    steps: List[Union[SessionVoiceTestStepListen, SessionVoiceTestStepPause, SessionVoiceTestStepSay, SessionVoiceTestStepInterrupt, SessionVoiceTestStepSound, SessionVoiceTestStepPress, SessionVoiceTestStepAwaitHangUp]]
+    """What the caller does, in order; then it hangs up."""
+    expect: SessionVoiceTestExpect
+    """What must be true of the call; what is absent is measured and not judged."""
+    repeat: int
+    """How often the test is run."""
+
+
+class SessionVoiceTest(_SessionVoiceTest, total=False):
+    made_from: SessionVoiceTestMadeFrom
+    """Where the test comes from. Absent in one that was written."""
+
+
 class WalletApiCredit(TypedDict):
     _id: str
     """Id of the wallet, the same as `user_id`."""
@@ -2743,6 +3260,42 @@ class AgentRehearsalRow(TypedDict):
 class AgentRehearsalPage(TypedDict):
     rehearsals: List[AgentRehearsalRow]
     """The rehearsals of this page."""
+    has_more: bool
+    """Whether more rows follow this page"""
+    next_cursor: Union[str, None]
+    """Value of `cursor` for the next page; null on the last page"""
+    total: Union[int, None]
+    """Number of all matching rows; null when paging by cursor without `include_total`. Long lists are counted
+    up to 100,000
+    """
+
+
+class AgentScorecardCallCriteria(TypedDict):
+    name: str
+    """Name of the criterion in the results; unique among the criteria."""
+    result: Literal["success", "failure", "unknown"]
+
+
+class AgentScorecardCall(TypedDict):
+    session_id: str
+    """Id of the session"""
+    version_number: int
+    """Number of the version that the call had."""
+    created_at: str
+    """When it was created, RFC 3339 UTC"""
+    duration_seconds: int
+    """Seconds from `started_at` to `ended_at`, rounded up; null before the end, and if nobody connected"""
+    end_reason: Union[str, None]
+    """Why the call ended."""
+    tags: List[SessionTagTag]
+    """What was found in the call."""
+    criteria: List[AgentScorecardCallCriteria]
+    """How its criteria were judged."""
+
+
+class AgentScorecardCallPage(TypedDict):
+    calls: List[AgentScorecardCall]
+    """Number of calls, answered or not"""
     has_more: bool
     """Whether more rows follow this page"""
     next_cursor: Union[str, None]
@@ -3576,6 +4129,46 @@ class AgentSuggestAnswer(TypedDict):
     """The language model that made the suggestion, `<provider>/<model>`"""
 
 
+class AgentCreateRehearsalEstimateAnswer(TypedDict):
+    calls_found: int
+    """Ended calls of these days."""
+    calls_read: int
+    """Calls that were read for the estimate, at most about 200."""
+    turns_found: int
+    """Turns in the calls read."""
+    turns_sampled: int
+    """Turns that would be asked."""
+    turns_again: int
+    """Turns of these that are asked of the call’s own version once more."""
+    model: str
+    """The model of the draft."""
+    judge_model: str
+    """The model that judges."""
+    input_tokens: int
+    """Tokens that all questions are expected to have."""
+    output_tokens: int
+    """Tokens that all answers are expected to have."""
+    cost: str
+    """Expected list price of all answers, in USD as a decimal string."""
+    max_cost: str
+    """The most that they may cost, in USD as a decimal string."""
+    is_priced: bool
+    """False: a model has no known list price, and counts as an expensive one."""
+
+
+class AgentCreateTestCallAnswer(TypedDict):
+    session_id: str
+    """The session of the call, a preview of this agent"""
+    header: OperatorTestCallCallHeader
+    """The INVITE must contain this header, which permits one call"""
+    expires_at: str
+    """The call must begin before this time, RFC 3339 UTC"""
+    config_hash: str
+    """Hash of the configuration that is called"""
+    sip: Union[OperatorTestCallSip, None]
+    """Where the embedded signalling listens; null with an external SIP server"""
+
+
 class AgentTestWebhookAnswer(TypedDict):
     status_code: Union[int, None]
     """HTTP status of the response; null without a response"""
@@ -4167,7 +4760,7 @@ class AgentConfigChangeWebhooksPostCall(_AgentConfigChangeWebhooksPostCall, tota
     """
     has_secret: bool
     """Whether a signing key is stored for this `url`. Read-only: the value in a request is not stored."""
-    extra_events: List[Literal["text_session.ended", "text_session.analyzed", "share.stopped"]]
+    extra_events: List[Literal["text_session.ended", "text_session.analyzed", "share.stopped", "scorecard.alert"]]
     """Events beside those of calls that the endpoint gets, such as `text_session.ended`. Absent: none"""
 
 
@@ -4303,6 +4896,9 @@ class AgentConfigChange(TypedDict, total=False):
     answer_hints: Union[AgentConfigAnswerHints, None]
     """Lets the model say which answer its question expects, as a cue that is never spoken, so that the agent
     knows when an answer is whole. Absent: it does not.
+    """
+    scorecard: Union[AgentConfigScorecard, None]
+    """How ended calls are scored, and which rates are watched. Absent: the usual thresholds, and no alerts.
     """
 
 
@@ -4500,11 +5096,58 @@ AgentGetRegretQuery = TypedDict("AgentGetRegretQuery", {
 }, total=False)
 
 
+class _AgentCreateRehearsalRequestJudge(TypedDict):
+    max_cost: str
+    """The most that all answers may cost, in USD as a decimal string: more than 0, at most 1000."""
+
+
+class AgentCreateRehearsalRequestJudge(_AgentCreateRehearsalRequestJudge, total=False):
+    turns: int
+    """Most turns to ask again."""
+    model: str
+    """The judge, `<provider>/<model>` of GET /v1/agent/models; default: the draft’s own model."""
+
+
 class AgentCreateRehearsalRequest(TypedDict, total=False):
     calls: int
     """Calls to rehearse; a random sample if there are more."""
     days: int
     """Calls of so many days up to now."""
+    judge: AgentCreateRehearsalRequestJudge
+    """Asks the draft’s model again at sampled turns, and has a judge compare. Absent: nothing is asked."""
+
+
+class _AgentCreateRehearsalEstimateRequest(TypedDict):
+    judge: AgentCreateRehearsalRequestJudge
+    """Asks the draft’s model again at sampled turns, and has a judge compare. Absent: nothing is asked."""
+
+
+class AgentCreateRehearsalEstimateRequest(_AgentCreateRehearsalEstimateRequest, total=False):
+    calls: int
+    """Calls to rehearse; a random sample if there are more."""
+    days: int
+    """Calls of so many days up to now."""
+
+
+AgentGetScorecardQuery = TypedDict("AgentGetScorecardQuery", {
+    'from': 'str',
+    'to': 'str',
+    'interval': 'Literal["hour", "day"]',
+}, total=False)
+
+
+AgentListScorecardCallsQuery = TypedDict("AgentListScorecardCallsQuery", {
+    'cursor': 'str',
+    'page': 'int',
+    'page_size': 'int',
+    'include_total': 'bool',
+    'tag': 'SessionTagTag',
+    'criterion': 'str',
+    'result': 'Literal["success", "failure", "unknown"]',
+    'version': 'int',
+    'from': 'str',
+    'to': 'str',
+}, total=False)
 
 
 class _AgentSetShareRequestWatch(TypedDict):
@@ -4533,6 +5176,11 @@ class AgentSetShareRequest(_AgentSetShareRequest, total=False):
     """A reply is slow if the caller waits longer for it, in ms."""
     at_least_calls: int
     """Calls that each of the two versions needs before the share can be stopped on harm."""
+
+
+class AgentCreateTestCallRequest(TypedDict, total=False):
+    version: Union[Literal["draft", "published"], int]
+    """`draft`, `published`, or the number of one of the agent’s versions"""
 
 
 class AgentRunTestsRequest(TypedDict, total=False):
@@ -5177,6 +5825,13 @@ class SessionReplayRequestConversation(TypedDict, total=False):
 class SessionReplayRequest(TypedDict):
     conversation: SessionReplayRequestConversation
     """The settings to replay the call with; absent ones keep the call's values."""
+
+
+class SessionGetVoiceTestQuery(TypedDict, total=False):
+    fault: Literal["cut_off", "missed_interruption", "silence", "tool_not_called"]
+    """What must not happen again; absent, the first of these faults that the call has"""
+    tool: str
+    """Function name of the tool that the agent should have called, for `tool_not_called`"""
 
 
 class _SpeechTranscribeRequest(TypedDict):
@@ -5977,6 +6632,42 @@ class PhoneCallDialFinishedEvent(TypedDict):
     """The session at the time of the event"""
 
 
+class ScorecardAlertEventAlert(TypedDict):
+    alert_id: str
+    """Id of the alert, the same when it is opened and when it is closed."""
+    rate: str
+    """The rate: a tag such as `dead_air`, or `criterion:` and its name."""
+    side: Literal["above", "below"]
+    """On which side of its band the rate is."""
+    limit: float
+    """The limit that it has passed, 0 to 1."""
+    calls: int
+    """Calls in which it can be told, since the rate began to change."""
+    hits: int
+    """How many of them count for the rate."""
+    observed: float
+    """hits / calls."""
+    since: str
+    """When the first of these calls ended, RFC 3339 UTC."""
+    opened_at: str
+    """When the alert was opened, RFC 3339 UTC."""
+    closed_at: Union[str, None]
+    """When it was closed, RFC 3339 UTC; null while it is open."""
+    close_reason: Union[Literal["returned", "changed"], None]
+    """`returned`: the rate is back in its band; `changed`: its rule was changed or removed."""
+    agent_id: str
+    """Id of the agent."""
+    state: Literal["open", "closed"]
+    """Whether the alert was opened or closed."""
+
+
+class ScorecardAlertEvent(TypedDict):
+    event: Literal["scorecard.alert"]
+    """Name of the event"""
+    alert: ScorecardAlertEventAlert
+    """The alert and what it is made of."""
+
+
 class ShareStoppedEventShareCalls(TypedDict):
     calls: int
     """Calls in which it can be told."""
@@ -6069,4 +6760,4 @@ class TextSessionEndedEvent(TypedDict):
     """The text session"""
 
 
-WebhookEvent = Union["CallAnalyzedEvent", "CallEndedEvent", "CallInboundEvent", "PhoneCallDialFinishedEvent", "ShareStoppedEvent", "TextSessionAnalyzedEvent", "TextSessionEndedEvent"]
+WebhookEvent = Union["CallAnalyzedEvent", "CallEndedEvent", "CallInboundEvent", "PhoneCallDialFinishedEvent", "ScorecardAlertEvent", "ShareStoppedEvent", "TextSessionAnalyzedEvent", "TextSessionEndedEvent"]

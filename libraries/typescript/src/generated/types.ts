@@ -839,6 +839,32 @@ export interface SessionMediaQuality {
   unheard?: SessionMediaQualityUnheard | undefined;
 }
 
+export type SessionTagTag =
+  | 'dead_air'
+  | 'talked_over'
+  | 'loop'
+  | 'caller_repeated'
+  | 'slow_tool'
+  | 'wrong_language'
+  | 'unheard'
+  | 'anger_words';
+
+export interface SessionTagMoment {
+  /** When, in ms since the call began */
+  at_ms: number;
+  /** What shows it, for people */
+  evidence: string;
+}
+
+export interface SessionTag {
+  /** What happened */
+  tag: SessionTagTag;
+  /** How often it happened in the call */
+  count: number;
+  /** Where it happened, in order, at most 20 */
+  moments: SessionTagMoment[];
+}
+
 export interface Session {
   /** Id of the session */
   session_id: string;
@@ -921,6 +947,8 @@ export interface Session {
    * lower case; null for other sessions
    */
   sip_headers: Record<string, string> | null;
+  /** What went wrong in the ended call, as far as facts tell; absent if nothing was found */
+  tags?: SessionTag[] | undefined;
 }
 
 export interface TestRunUsage {
@@ -1832,7 +1860,7 @@ export interface AgentConfigWebhooksPostCall {
   /** Whether a signing key is stored for this `url`. Read-only: the value in a request is not stored. */
   has_secret: boolean;
   /** Events beside those of calls that the endpoint gets, such as `text_session.ended`. Absent: none */
-  extra_events?: ('text_session.ended' | 'text_session.analyzed' | 'share.stopped')[] | undefined;
+  extra_events?: ('text_session.ended' | 'text_session.analyzed' | 'share.stopped' | 'scorecard.alert')[] | undefined;
 }
 
 export interface AgentConfigWebhooks {
@@ -1901,6 +1929,33 @@ export interface AgentConfigAnalysis {
    * the list.
    */
   criteria: TestSimulationSuccessCondition[];
+}
+
+export interface AgentConfigScorecardAlert {
+  /**
+   * What is watched: a tag, such as `dead_air`, or `criterion:` and the name of a criterion, whose failures
+   * count.
+   */
+  rate: string;
+  /** The rate leaves its band above this, 0 to 1; absent: no upper limit. */
+  above?: number | undefined;
+  /** The rate leaves its band below this, 0 to 1; absent: no lower limit. */
+  below?: number | undefined;
+  /** Calls that an alert needs; absent: 30. */
+  at_least_calls?: number | undefined;
+}
+
+export interface AgentConfigScorecard {
+  /** A silence of this length that the agent has to answer for is dead air, in ms; absent: 4,000. */
+  dead_air_ms?: number | undefined;
+  /** Caller and agent talked over each other if both were heard for this long, in ms; absent: 1,500. */
+  talked_over_ms?: number | undefined;
+  /** A tool is slow if it takes this long, in ms; absent: 3,000. */
+  slow_tool_ms?: number | undefined;
+  /** Words and phrases that count as anger, in addition to those of the language. */
+  anger_words?: string[] | undefined;
+  /** Rates that are watched, each with its band. */
+  alerts?: AgentConfigScorecardAlert[] | undefined;
 }
 
 export interface AgentConfigGuardrails {
@@ -2041,6 +2096,10 @@ export interface AgentConfig {
   answer_hints?: AgentConfigAnswerHints | undefined;
   /** What the model extracts from the transcript after a call: a summary, data fields and criteria. */
   analysis: AgentConfigAnalysis;
+  /**
+   * How ended calls are scored, and which rates are watched. Absent: the usual thresholds, and no alerts.
+   */
+  scorecard?: AgentConfigScorecard | undefined;
   /** Standard instructions that are added to the system prompt. The model may fail to follow them. */
   guardrails: AgentConfigGuardrails;
   /** The language model: one of the deployment, or your own server. */
@@ -2381,6 +2440,140 @@ export interface AgentRehearsalResult {
   to_listen: AgentRehearsalResultToListen[];
 }
 
+export interface AgentRehearsalJudgedNotJudged {
+  /** Not asked yet, or not at all after a stop. */
+  not_asked: number;
+  /** Without a usable answer of the model or the judge, twice. */
+  failed: number;
+  /** Of calls that can no longer be read. */
+  gone: number;
+}
+
+export interface AgentRehearsalJudgedNoise {
+  /** Turns for which that was judged. */
+  turns: number;
+  /** Of these, turns in which the judge found another answer than `same`. */
+  differing: number;
+  /** Their share: how often the same model, asked twice, differs. */
+  share: AgentRegretAllNeedlessWaitMs;
+}
+
+export interface AgentRehearsalJudgedAll {
+  /** Turns judged. */
+  turns: number;
+  /** Calls that they belong to. */
+  calls: number;
+  /** Turns in which the caller would have got the same. */
+  same: number;
+  /** Turns in which the draft’s answer is better. */
+  better: number;
+  /** Turns in which the draft’s answer is worse. */
+  worse: number;
+  /** Turns in which the answers differ, and neither is better. */
+  different: number;
+  /** Their share. The interval counts calls as wholes. */
+  same_share: AgentRegretAllNeedlessWaitMs;
+  /** Their share. The interval counts calls as wholes. */
+  better_share: AgentRegretAllNeedlessWaitMs;
+  /** Their share. The interval counts calls as wholes. */
+  worse_share: AgentRegretAllNeedlessWaitMs;
+  /** Their share. The interval counts calls as wholes. */
+  different_share: AgentRegretAllNeedlessWaitMs;
+}
+
+export interface AgentRehearsalJudgedByLanguage {
+  /** Turns judged. */
+  turns: number;
+  /** Calls that they belong to. */
+  calls: number;
+  /** Turns in which the caller would have got the same. */
+  same: number;
+  /** Turns in which the draft’s answer is better. */
+  better: number;
+  /** Turns in which the draft’s answer is worse. */
+  worse: number;
+  /** Turns in which the answers differ, and neither is better. */
+  different: number;
+  /** Their share. The interval counts calls as wholes. */
+  same_share: AgentRegretAllNeedlessWaitMs;
+  /** Their share. The interval counts calls as wholes. */
+  better_share: AgentRegretAllNeedlessWaitMs;
+  /** Their share. The interval counts calls as wholes. */
+  worse_share: AgentRegretAllNeedlessWaitMs;
+  /** Their share. The interval counts calls as wholes. */
+  different_share: AgentRegretAllNeedlessWaitMs;
+  /** Language or number. */
+  name: string;
+}
+
+export interface AgentRehearsalJudgedToReadCallAnswerCall {
+  /** Name of the tool as the model calls it. */
+  tool_name: string;
+  /** Arguments as JSON text. */
+  arguments: string;
+}
+
+export interface AgentRehearsalJudgedToReadCallAnswer {
+  /** Words; empty without any. */
+  text: string;
+  /** Calls of tools. */
+  calls: AgentRehearsalJudgedToReadCallAnswerCall[];
+}
+
+export interface AgentRehearsalJudgedToRead {
+  /** Id of the call. */
+  session_id: string;
+  /** The draft’s answer against the one of the call. */
+  verdict: 'same' | 'better' | 'worse' | 'different';
+  /** When the answer was due. */
+  at: string;
+  /** Second of the call at which the answer was due; null if that is unknown. */
+  second: number | null;
+  /** The judge’s reason. */
+  reason: string;
+  /** What the agent said or called in the call, as it was heard. */
+  call_answer: AgentRehearsalJudgedToReadCallAnswer;
+  /** What the draft would have said or called. */
+  draft_answer: AgentRehearsalJudgedToReadCallAnswer;
+}
+
+export interface AgentRehearsalJudged {
+  /** `completed` once every call was looked at; `failed`: see `error`. */
+  status: 'waiting' | 'running' | 'ended';
+  /** The model of the draft. */
+  model: string;
+  /** The model that judges. */
+  judge_model: string;
+  /** The most that all answers may cost, in USD as a decimal string. */
+  max_cost: string;
+  /** List price of all answers so far, in USD as a decimal string. */
+  cost: string;
+  /** The most that answers have cost which never came, or are awaited, in USD as a decimal string. */
+  cost_unknown: string;
+  /** Why turns were not asked: `max_cost`, or a sentence; null if all were, or will be. */
+  stopped: string | null;
+  /** Calls that turns were drawn from. */
+  calls_read: number;
+  /** Turns in the calls read. */
+  turns_found: number;
+  /** Turns drawn to be asked. */
+  turns_sampled: number;
+  /** Turns with a verdict so far. */
+  turns_judged: number;
+  /** Turns drawn and not judged. */
+  not_judged: AgentRehearsalJudgedNotJudged;
+  /** The version of the call asked once more, for one turn in ten and at least five. */
+  noise: AgentRehearsalJudgedNoise;
+  /** Verdicts over all judged turns. */
+  all: AgentRehearsalJudgedAll;
+  /** The same by language of the call. */
+  by_language: AgentRehearsalJudgedByLanguage[];
+  /** The same by number of the agent; `web`: calls from a web page. */
+  by_number: AgentRehearsalJudgedByLanguage[];
+  /** Up to ten turns to read: worse ones first, then better and different ones in turn. */
+  to_read: AgentRehearsalJudgedToRead[];
+}
+
 export interface AgentRehearsal {
   /** Id of the rehearsal. */
   rehearsal_id: string;
@@ -2410,10 +2603,135 @@ export interface AgentRehearsal {
   timezone: string;
   /** What the rehearsal has found so far. */
   result: AgentRehearsalResult;
+  /** Turns that were asked again; absent without a judge. */
+  judged?: AgentRehearsalJudged | undefined;
   /** When it began. */
   created_at: string;
   /** When it ended; null while it is running. */
   finished_at: string | null;
+}
+
+export interface AgentScorecardTotalsTag {
+  /** What happened in the call */
+  tag: SessionTagTag;
+  /** Calls with the tag. */
+  calls: number;
+  /** Share of the calls, 0 to 1; null without a call. */
+  rate: number | null;
+  /** Lower end of its 95 % interval; null without a call. */
+  low: number | null;
+  /** Upper end of its 95 % interval; null without a call. */
+  high: number | null;
+}
+
+export interface AgentScorecardTotalsCriteria {
+  /** Name of the criterion. */
+  name: string;
+  /** Calls in which it was met. */
+  success: number;
+  /** Calls in which it failed. */
+  failure: number;
+  /** Calls in which the analysis could not tell. */
+  unknown: number;
+  /** failure / (success + failure); null without either. */
+  rate: number | null;
+  /** Lower end of its 95 % interval; null without a call. */
+  low: number | null;
+  /** Upper end of its 95 % interval; null without a call. */
+  high: number | null;
+}
+
+export interface AgentScorecardTotalsVersion {
+  /** Ended calls that are counted. */
+  calls: number;
+  /** Each tag, also those that no call has. */
+  tags: AgentScorecardTotalsTag[];
+  /** Each criterion that was judged in one of the calls. */
+  criteria: AgentScorecardTotalsCriteria[];
+  /** Number of the version. */
+  version_number: number;
+}
+
+export interface AgentScorecardTotals {
+  /** Ended calls that are counted. */
+  calls: number;
+  /** Each tag, also those that no call has. */
+  tags: AgentScorecardTotalsTag[];
+  /** Each criterion that was judged in one of the calls. */
+  criteria: AgentScorecardTotalsCriteria[];
+  /** The same by version, the newest first, at most 50. */
+  versions: AgentScorecardTotalsVersion[];
+}
+
+export interface AgentScorecardBucket {
+  /** Ended calls that are counted. */
+  calls: number;
+  /** Each tag, also those that no call has. */
+  tags: AgentScorecardTotalsTag[];
+  /** Each criterion that was judged in one of the calls. */
+  criteria: AgentScorecardTotalsCriteria[];
+  /** The same by version, the newest first, at most 50. */
+  versions: AgentScorecardTotalsVersion[];
+  /** Start of the hour or day, RFC 3339 UTC. */
+  start: string;
+}
+
+export interface AgentScorecard {
+  /** Start of the range, RFC 3339 UTC. */
+  from: string;
+  /** End of the range, RFC 3339 UTC. */
+  to: string;
+  /** Length of a bucket. */
+  interval: 'hour' | 'day';
+  /** All calls of the range. */
+  totals: AgentScorecardTotals;
+  /** One per hour or day (UTC), also without calls. */
+  buckets: AgentScorecardBucket[];
+}
+
+export interface AgentScorecardAlertsRule {
+  /** The rate that is watched. */
+  rate: string;
+  /** Highest rate within the band; null without one. */
+  above: number | null;
+  /** Lowest rate within the band; null without one. */
+  below: number | null;
+  /** Calls that an alert needs. */
+  at_least_calls: number;
+}
+
+export interface AgentScorecardAlertsOpen {
+  /** Id of the alert, the same when it is opened and when it is closed. */
+  alert_id: string;
+  /** The rate: a tag such as `dead_air`, or `criterion:` and its name. */
+  rate: string;
+  /** On which side of its band the rate is. */
+  side: 'above' | 'below';
+  /** The limit that it has passed, 0 to 1. */
+  limit: number;
+  /** Calls in which it can be told, since the rate began to change. */
+  calls: number;
+  /** How many of them count for the rate. */
+  hits: number;
+  /** hits / calls. */
+  observed: number;
+  /** When the first of these calls ended, RFC 3339 UTC. */
+  since: string;
+  /** When the alert was opened, RFC 3339 UTC. */
+  opened_at: string;
+  /** When it was closed, RFC 3339 UTC; null while it is open. */
+  closed_at: string | null;
+  /** `returned`: the rate is back in its band; `changed`: its rule was changed or removed. */
+  close_reason: 'returned' | 'changed' | null;
+}
+
+export interface AgentScorecardAlerts {
+  /** The rules of the published version. */
+  rules: AgentScorecardAlertsRule[];
+  /** Rates that are out of their bands. */
+  open: AgentScorecardAlertsOpen[];
+  /** The last 50 that were closed, newest first. */
+  closed: AgentScorecardAlertsOpen[];
 }
 
 export interface AgentShareWatch {
@@ -2820,6 +3138,198 @@ export interface SessionRecording {
   error_message: string | null;
 }
 
+export interface SessionVoiceTestCallerBackground {
+  /** What is heard: `noise` or `television`. */
+  sound: 'noise' | 'television';
+  /** Its loudness in dB; 0 is as loud as the voice. */
+  level_db: number;
+}
+
+export interface SessionVoiceTestCallerEcho {
+  /** Delay of the echo, in ms. */
+  delay_ms: number;
+  /** How much fainter than the agent it is, in dB. */
+  loss_db: number;
+}
+
+export interface SessionVoiceTestCallerNetwork {
+  /** Share of the packets that are lost. */
+  loss: number;
+  /** Largest delay of a packet, in ms. */
+  jitter_ms: number;
+}
+
+export interface SessionVoiceTestCaller {
+  /** Seed of all random values of the caller. */
+  seed: number;
+  /**
+   * Voice of Flite (`slt`, `rms`, `awb`, `kal`, `kal16`), or of eSpeak (`espeak-en`, `espeak-de` and others)
+   * where its program is built.
+   */
+  voice: string;
+  /** Speed of the voice; 1 is its own. */
+  speed: number;
+  /** Loudness of the caller in dB; 0 is that of the voice. */
+  voice_db: number;
+  /** Constant sound behind the caller. Absent: none. */
+  background?: SessionVoiceTestCallerBackground | undefined;
+  /** Echo of the agent from the caller's telephone. Absent: none. */
+  echo?: SessionVoiceTestCallerEcho | undefined;
+  /** Impairment of the caller's packets. Absent: none. */
+  network?: SessionVoiceTestCallerNetwork | undefined;
+}
+
+export interface SessionVoiceTestStepListenImpatient {
+  /** Time without a sound of the agent, in ms. */
+  after_ms: number;
+  /** What the caller says then. */
+  text: string;
+  /** How often at most. */
+  times: number;
+}
+
+export interface SessionVoiceTestStepListen {
+  /** Kind of step: `listen`, `say`, `pause`, `interrupt`, `sound`, `press` or `await_hang_up`. */
+  do: 'listen';
+  /** The agent must have spoken and then been silent for so long, in ms. */
+  quiet_ms: number;
+  /** The step ends after this time in any case, in ms. */
+  timeout_ms: number;
+  /** What the caller says whenever the agent has not begun to speak for so long. Absent: nothing. */
+  impatient?: SessionVoiceTestStepListenImpatient | undefined;
+}
+
+export interface SessionVoiceTestStepPause {
+  /** Kind of step: `listen`, `say`, `pause`, `interrupt`, `sound`, `press` or `await_hang_up`. */
+  do: 'pause';
+  /** How long the caller is silent, in ms, or a random range. */
+  ms: number | unknown[];
+}
+
+export interface SessionVoiceTestStepSay {
+  /** Kind of step: `listen`, `say`, `pause`, `interrupt`, `sound`, `press` or `await_hang_up`. */
+  do: 'say';
+  /** What the caller says. */
+  text: string;
+  /** Voice of this line. Absent: that of the caller. */
+  voice?: string | undefined;
+  /** The caller intends to go on with the next line. */
+  is_unfinished: boolean;
+}
+
+export interface SessionVoiceTestStepInterrupt {
+  /** Kind of step: `listen`, `say`, `pause`, `interrupt`, `sound`, `press` or `await_hang_up`. */
+  do: 'interrupt';
+  /** What the caller says. */
+  text: string;
+  /** The caller does not want the turn. */
+  is_backchannel: boolean;
+  /** How long the agent must have been speaking, in ms, or a random range. */
+  after_ms: number | unknown[];
+  /** Voice of this line. Absent: that of the caller. */
+  voice?: string | undefined;
+  /** The step ends after this time in any case, in ms. */
+  timeout_ms: number;
+}
+
+export interface SessionVoiceTestStepSound {
+  /** Kind of step: `listen`, `say`, `pause`, `interrupt`, `sound`, `press` or `await_hang_up`. */
+  do: 'sound';
+  /** Sound of the caller without words: `cough` or `door`. */
+  sound: 'cough' | 'door';
+  /** How long the agent must have been speaking, in ms, or a random range. */
+  after_ms: number | unknown[];
+  /** The step ends after this time in any case, in ms. */
+  timeout_ms: number;
+}
+
+export interface SessionVoiceTestStepPress {
+  /** Kind of step: `listen`, `say`, `pause`, `interrupt`, `sound`, `press` or `await_hang_up`. */
+  do: 'press';
+  /** Keys that are pressed. */
+  digits: string;
+}
+
+export interface SessionVoiceTestStepAwaitHangUp {
+  /** Kind of step: `listen`, `say`, `pause`, `interrupt`, `sound`, `press` or `await_hang_up`. */
+  do: 'await_hang_up';
+  /** The step ends after this time in any case, in ms. */
+  timeout_ms: number;
+}
+
+export interface SessionVoiceTestExpectReply1 {
+  /** Text in the reply, in any letter case. */
+  contains: string;
+}
+
+export interface SessionVoiceTestExpectReply2 {
+  /** Pattern of RE2 that is found in the reply. */
+  matches: string;
+}
+
+export interface SessionVoiceTestExpectTool {
+  /** Function name of the tool. */
+  name: string;
+  /** Whether it must be called. */
+  called: boolean;
+}
+
+export interface SessionVoiceTestExpectReplyMs {
+  /** Limit of the 95th percentile, in ms. */
+  p95?: number | undefined;
+  /** Limit of the longest, in ms. */
+  max?: number | undefined;
+}
+
+export interface SessionVoiceTestExpect {
+  /** Texts and patterns, each of which must be in one reply of the agent. */
+  replies?: (SessionVoiceTestExpectReply1 | SessionVoiceTestExpectReply2)[] | undefined;
+  /** Tools that must be called, or must not. */
+  tools?: SessionVoiceTestExpectTool[] | undefined;
+  /** Limits of the time from the end of a line to the agent's first sound. */
+  reply_ms?: SessionVoiceTestExpectReplyMs | undefined;
+  /** Longest silence in which the caller waits, in ms. */
+  silence_ms?: number | undefined;
+  /** Most lines into which the agent may speak. */
+  cut_offs?: number | undefined;
+  /** Most interruptions that may leave the agent speaking for more than 1.5 s, or find it silent. */
+  missed_interruptions?: number | undefined;
+  /** Most lines that may get no answer. */
+  unanswered?: number | undefined;
+  /** Longest time in sum in which both may speak at once, in ms. */
+  talk_over_ms?: number | undefined;
+  /** Which side must hang up. */
+  ended_by?: 'caller' | 'agent' | undefined;
+  /** Verdicts that the model must give on success criteria of the agent, by name. */
+  criteria?: Record<string, 'success' | 'failure'> | undefined;
+}
+
+export interface SessionVoiceTestMadeFrom {
+  /** Id of the session. */
+  session_id: string;
+  /** The fault that must not happen again. */
+  fault: string;
+  /** How many of each kind of private data were replaced. */
+  replaced: Record<string, number>;
+}
+
+export interface SessionVoiceTest {
+  /** Version of the shape; 1. */
+  parley_voice_test: 1;
+  /** Name for people to recognise it by. */
+  name: string;
+  /** How the caller and the line sound. Absent fields have their defaults. */
+  caller: SessionVoiceTestCaller;
+  /** What the caller does, in order; then it hangs up. */
+  steps: (SessionVoiceTestStepListen | SessionVoiceTestStepPause | SessionVoiceTestStepSay | SessionVoiceTestStepInterrupt | SessionVoiceTestStepSound | SessionVoiceTestStepPress | SessionVoiceTestStepAwaitHangUp)[];
+  /** What must be true of the call; what is absent is measured and not judged. */
+  expect: SessionVoiceTestExpect;
+  /** How often the test is run. */
+  repeat: number;
+  /** Where the test comes from. Absent in one that was written. */
+  made_from?: SessionVoiceTestMadeFrom | undefined;
+}
+
 export interface WalletApiCredit {
   /** Id of the wallet, the same as `user_id`. */
   _id: string;
@@ -2938,6 +3448,43 @@ export interface AgentRehearsalRow {
 export interface AgentRehearsalPage {
   /** The rehearsals of this page. */
   rehearsals: AgentRehearsalRow[];
+  /** Whether more rows follow this page */
+  has_more: boolean;
+  /** Value of `cursor` for the next page; null on the last page */
+  next_cursor: string | null;
+  /**
+   * Number of all matching rows; null when paging by cursor without `include_total`. Long lists are counted
+   * up to 100,000
+   */
+  total: number | null;
+}
+
+export interface AgentScorecardCallCriteria {
+  /** Name of the criterion in the results; unique among the criteria. */
+  name: string;
+  result: 'success' | 'failure' | 'unknown';
+}
+
+export interface AgentScorecardCall {
+  /** Id of the session */
+  session_id: string;
+  /** Number of the version that the call had. */
+  version_number: number;
+  /** When it was created, RFC 3339 UTC */
+  created_at: string;
+  /** Seconds from `started_at` to `ended_at`, rounded up; null before the end, and if nobody connected */
+  duration_seconds: number;
+  /** Why the call ended. */
+  end_reason: string | null;
+  /** What was found in the call. */
+  tags: SessionTagTag[];
+  /** How its criteria were judged. */
+  criteria: AgentScorecardCallCriteria[];
+}
+
+export interface AgentScorecardCallPage {
+  /** Number of calls, answered or not */
+  calls: AgentScorecardCall[];
   /** Whether more rows follow this page */
   has_more: boolean;
   /** Value of `cursor` for the next page; null on the last page */
@@ -3795,6 +4342,46 @@ export interface AgentSuggestAnswer {
   model: string;
 }
 
+export interface AgentCreateRehearsalEstimateAnswer {
+  /** Ended calls of these days. */
+  calls_found: number;
+  /** Calls that were read for the estimate, at most about 200. */
+  calls_read: number;
+  /** Turns in the calls read. */
+  turns_found: number;
+  /** Turns that would be asked. */
+  turns_sampled: number;
+  /** Turns of these that are asked of the call’s own version once more. */
+  turns_again: number;
+  /** The model of the draft. */
+  model: string;
+  /** The model that judges. */
+  judge_model: string;
+  /** Tokens that all questions are expected to have. */
+  input_tokens: number;
+  /** Tokens that all answers are expected to have. */
+  output_tokens: number;
+  /** Expected list price of all answers, in USD as a decimal string. */
+  cost: string;
+  /** The most that they may cost, in USD as a decimal string. */
+  max_cost: string;
+  /** False: a model has no known list price, and counts as an expensive one. */
+  is_priced: boolean;
+}
+
+export interface AgentCreateTestCallAnswer {
+  /** The session of the call, a preview of this agent */
+  session_id: string;
+  /** The INVITE must contain this header, which permits one call */
+  header: OperatorTestCallCallHeader;
+  /** The call must begin before this time, RFC 3339 UTC */
+  expires_at: string;
+  /** Hash of the configuration that is called */
+  config_hash: string;
+  /** Where the embedded signalling listens; null with an external SIP server */
+  sip: OperatorTestCallSip | null;
+}
+
 export interface AgentTestWebhookAnswer {
   /** HTTP status of the response; null without a response */
   status_code: number | null;
@@ -4432,7 +5019,7 @@ export interface AgentConfigChangeWebhooksPostCall {
   /** Whether a signing key is stored for this `url`. Read-only: the value in a request is not stored. */
   has_secret?: boolean | undefined;
   /** Events beside those of calls that the endpoint gets, such as `text_session.ended`. Absent: none */
-  extra_events?: ('text_session.ended' | 'text_session.analyzed' | 'share.stopped')[] | undefined;
+  extra_events?: ('text_session.ended' | 'text_session.analyzed' | 'share.stopped' | 'scorecard.alert')[] | undefined;
 }
 
 export interface AgentConfigChangeWebhooks {
@@ -4583,6 +5170,10 @@ export interface AgentConfigChange {
    * knows when an answer is whole. Absent: it does not.
    */
   answer_hints?: AgentConfigAnswerHints | null | undefined;
+  /**
+   * How ended calls are scored, and which rates are watched. Absent: the usual thresholds, and no alerts.
+   */
+  scorecard?: AgentConfigScorecard | null | undefined;
 }
 
 export interface PageQuery {
@@ -4794,11 +5385,69 @@ export interface AgentGetRegretQuery {
   to?: string | undefined;
 }
 
+export interface AgentCreateRehearsalRequestJudge {
+  /** The most that all answers may cost, in USD as a decimal string: more than 0, at most 1000. */
+  max_cost: string;
+  /** Most turns to ask again. */
+  turns?: number | undefined;
+  /** The judge, `<provider>/<model>` of GET /v1/agent/models; default: the draft’s own model. */
+  model?: string | undefined;
+}
+
 export interface AgentCreateRehearsalRequest {
   /** Calls to rehearse; a random sample if there are more. */
   calls?: number | undefined;
   /** Calls of so many days up to now. */
   days?: number | undefined;
+  /** Asks the draft’s model again at sampled turns, and has a judge compare. Absent: nothing is asked. */
+  judge?: AgentCreateRehearsalRequestJudge | undefined;
+}
+
+export interface AgentCreateRehearsalEstimateRequest {
+  /** Calls to rehearse; a random sample if there are more. */
+  calls?: number | undefined;
+  /** Calls of so many days up to now. */
+  days?: number | undefined;
+  /** Asks the draft’s model again at sampled turns, and has a judge compare. Absent: nothing is asked. */
+  judge: AgentCreateRehearsalRequestJudge;
+}
+
+export interface AgentGetScorecardQuery {
+  /** Start of the range, inclusive, RFC 3339; returned in UTC. Absent, a week before `to`. */
+  from?: string | undefined;
+  /** End of the range, exclusive, RFC 3339; returned in UTC. Absent, the time of the request. */
+  to?: string | undefined;
+  /**
+   * Length of a bucket, aligned to UTC. The range may span at most 14 days by the hour or 93 days by the
+   * day.
+   */
+  interval?: 'hour' | 'day' | undefined;
+}
+
+export interface AgentListScorecardCallsQuery {
+  /** The `next_cursor` of the previous page; cannot be combined with `page` */
+  cursor?: string | undefined;
+  /**
+   * Page number, from 1; cannot be combined with `cursor`. At most 100,000 rows can be skipped, beyond that
+   * use `cursor`
+   */
+  page?: number | undefined;
+  /** Rows per page */
+  page_size?: number | undefined;
+  /** Whether to fill in `total` without `page` too; with `page` it is always filled in */
+  include_total?: boolean | undefined;
+  /** Calls with this tag. */
+  tag?: SessionTagTag | undefined;
+  /** Calls in which this criterion was judged. */
+  criterion?: string | undefined;
+  /** How it was judged; absent: `failure`. */
+  result?: 'success' | 'failure' | 'unknown' | undefined;
+  /** Number of the version that the calls had; absent: any. */
+  version?: number | undefined;
+  /** Only calls that began then or later, RFC 3339. */
+  from?: string | undefined;
+  /** Only calls that began before, RFC 3339. */
+  to?: string | undefined;
 }
 
 export interface AgentSetShareRequestWatch {
@@ -4822,6 +5471,11 @@ export interface AgentSetShareRequest {
   slow_ms?: number | undefined;
   /** Calls that each of the two versions needs before the share can be stopped on harm. */
   at_least_calls?: number | undefined;
+}
+
+export interface AgentCreateTestCallRequest {
+  /** `draft`, `published`, or the number of one of the agent’s versions */
+  version?: 'draft' | 'published' | number | undefined;
 }
 
 export interface AgentRunTestsRequest {
@@ -5494,6 +6148,13 @@ export interface SessionReplayRequestConversation {
 export interface SessionReplayRequest {
   /** The settings to replay the call with; absent ones keep the call's values. */
   conversation: SessionReplayRequestConversation;
+}
+
+export interface SessionGetVoiceTestQuery {
+  /** What must not happen again; absent, the first of these faults that the call has */
+  fault?: 'cut_off' | 'missed_interruption' | 'silence' | 'tool_not_called' | undefined;
+  /** Function name of the tool that the agent should have called, for `tool_not_called` */
+  tool?: string | undefined;
 }
 
 export interface SpeechTranscribeRequest {
@@ -6296,6 +6957,42 @@ export interface PhoneCallDialFinishedEvent {
   session: CallAnalyzedEventSession;
 }
 
+export interface ScorecardAlertEventAlert {
+  /** Id of the alert, the same when it is opened and when it is closed. */
+  alert_id: string;
+  /** The rate: a tag such as `dead_air`, or `criterion:` and its name. */
+  rate: string;
+  /** On which side of its band the rate is. */
+  side: 'above' | 'below';
+  /** The limit that it has passed, 0 to 1. */
+  limit: number;
+  /** Calls in which it can be told, since the rate began to change. */
+  calls: number;
+  /** How many of them count for the rate. */
+  hits: number;
+  /** hits / calls. */
+  observed: number;
+  /** When the first of these calls ended, RFC 3339 UTC. */
+  since: string;
+  /** When the alert was opened, RFC 3339 UTC. */
+  opened_at: string;
+  /** When it was closed, RFC 3339 UTC; null while it is open. */
+  closed_at: string | null;
+  /** `returned`: the rate is back in its band; `changed`: its rule was changed or removed. */
+  close_reason: 'returned' | 'changed' | null;
+  /** Id of the agent. */
+  agent_id: string;
+  /** Whether the alert was opened or closed. */
+  state: 'open' | 'closed';
+}
+
+export interface ScorecardAlertEvent {
+  /** Name of the event */
+  event: 'scorecard.alert';
+  /** The alert and what it is made of. */
+  alert: ScorecardAlertEventAlert;
+}
+
 export interface ShareStoppedEventShareCalls {
   /** Calls in which it can be told. */
   calls: number;
@@ -6396,6 +7093,7 @@ export type WebhookEvent =
   | CallEndedEvent
   | CallInboundEvent
   | PhoneCallDialFinishedEvent
+  | ScorecardAlertEvent
   | ShareStoppedEvent
   | TextSessionAnalyzedEvent
   | TextSessionEndedEvent;
