@@ -19,7 +19,7 @@ import { demoAgentId, greetWith } from './tenant.ts';
 const NEEDED = ['pocketsphinx_continuous'];
 const TESTS = resolve(import.meta.dirname, 'voice-tests');
 const RUNS = 10;
-const CALLER = '+15557650042';
+const CALLERS = ['+15557650042', '+15557650043', '+15557650044'];
 
 let product: Product;
 let agentId: string;
@@ -65,19 +65,17 @@ describeNeeds(NEEDED)('tests by voice', () => {
         product.ask('PATCH', `/v1/agent/agents/${agentId}/config`, { conversation });
       await config({ response_wait_ms: 300, eagerness: 'eager' });
       const { version_number: hasty } = await product.ask('POST', `/v1/agent/agents/${agentId}/publish`, {});
-      const sessionId = await callHesitantly();
-
-      const made = await parley('make-test', sessionId, '-o', 'cut-off.json');
-      expect([made.code, made.err], made.out).toEqual([0, '']);
+      const sessionId = await makeTestOfCutOff();
       const test = JSON.parse(readFileSync(join(folder, 'cut-off.json'), 'utf8'));
       expect(test).toMatchObject({ expect: { cut_offs: 0 }, made_from: { session_id: sessionId } });
 
-      await config({ response_wait_ms: 1_500, eagerness: 'relaxed' });
+      await config({ response_wait_ms: 2_000, eagerness: 'relaxed' });
       const run = (...against: string[]) => parley('test', agentId, '--voice', 'cut-off.json', ...against);
-      const [before, after] = await Promise.all([run('--against', String(hasty)), run()]);
+      const before = await run('--against', String(hasty), '--repeat', '3');
+      const after = await run();
       expect(before.code, before.out).toBe(1);
       expect(before.out).toMatch(
-        /✗ .*run 1: cut_offs: \d “i would like to book a table”.*, expected: at most 0/,
+        /✗ .*run \d: cut_offs: \d “i would like to book a table”.*, expected: at most 0/,
       );
       expect([after.code, after.err], after.out).toEqual([0, '']);
     },
@@ -136,25 +134,35 @@ describe('the judge of a voice test', () => {
   });
 });
 
+/** Returns the session. A busy recogniser lets a caller go on uncut: then one who thinks longer calls. */
+async function makeTestOfCutOff(): Promise<string> {
+  for (const [index, from] of CALLERS.entries()) {
+    const sessionId = await callHesitantly(from, 1_200 + 300 * index);
+    const { code } = await parley('make-test', sessionId, '-o', 'cut-off.json');
+    if (code === 0) return sessionId;
+  }
+  throw new Error('no caller was cut off');
+}
+
 /** A caller who stops to think in the middle of a sentence, longer than the agent waits. */
-async function callHesitantly(): Promise<string> {
+async function callHesitantly(from: string, pauseMs: number): Promise<string> {
   const scene = prepareScene({
     name: 'hesitation',
     steps: [
       { do: 'listen', quiet_ms: 500 },
       { do: 'say', text: 'I would like to book a table', is_unfinished: true },
-      { do: 'pause', ms: 1_200 },
+      { do: 'pause', ms: pauseMs },
       { do: 'say', text: 'for two people.' },
       { do: 'listen', quiet_ms: 600 },
     ],
   });
-  const caller = new PhoneCaller({ ports: { first: 42_000, last: 42_009 }, from: CALLER });
+  const caller = new PhoneCaller({ ports: { first: 42_000, last: 42_009 }, from });
   await caller.call({ target: product.sipAddress(), scene });
   const find = async () =>
     (
       await product.ask(
         'GET',
-        `/v1/agent/sessions?status=completed&caller_number=${encodeURIComponent(CALLER)}`,
+        `/v1/agent/sessions?status=completed&caller_number=${encodeURIComponent(from)}`,
       )
     ).sessions[0];
   await product.until('the session is completed', async () => (await find()) !== undefined);

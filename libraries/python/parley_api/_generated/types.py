@@ -3274,6 +3274,7 @@ class AgentScorecardCallCriteria(TypedDict):
     name: str
     """Name of the criterion in the results; unique among the criteria."""
     result: Literal["success", "failure", "unknown"]
+    """Verdict: `success`, `failure` or `unknown`"""
 
 
 class AgentScorecardCall(TypedDict):

@@ -3462,6 +3462,7 @@ export interface AgentRehearsalPage {
 export interface AgentScorecardCallCriteria {
   /** Name of the criterion in the results; unique among the criteria. */
   name: string;
+  /** Verdict: `success`, `failure` or `unknown` */
   result: 'success' | 'failure' | 'unknown';
 }
 
