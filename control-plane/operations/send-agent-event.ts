@@ -3,11 +3,11 @@
  * travels with a session of the agent, whose key seals it and after whose events it is sent.
  */
 import type { EXTRA_EVENTS } from '#config/agent-config.ts';
+import { newDelivery } from '../calls/outbox/new-delivery.ts';
 import { promoteNext } from '../calls/outbox/relay.ts';
 import { loadSession, payloadContext, sealerOf } from '../calls/sessions/session-store.ts';
 import { type Context, now } from '../platform/context.ts';
 import { insertDocuments } from '../platform/store/insert-documents.ts';
-import type { DeliveryDocument } from '../platform/store/models/delivery-model.ts';
 import type { VersionDocument } from '../platform/store/models/version-model.ts';
 
 /** After every other event of the session, whose analysis may be repeated many times. */
@@ -40,25 +40,21 @@ export async function sendAgentEvent(
   if (!version || !sealer || endpoints.length === 0) return;
   const payload = sealer.seal(Buffer.from(JSON.stringify(body)), payloadContext(id));
   const at = now(context);
-  const deliveries = endpoints.map(
-    ({ url }, index): DeliveryDocument => ({
-      _id: `${id}:${index}`,
-      session_id: sessionId,
-      team_id: teamId,
-      event: body.event,
-      url,
-      secret: version.secrets.post_call.find((key) => key.url === url)?.sealed ?? null,
-      rank: RANK,
-      state: 'queued',
-      next_at: at,
-      lease: null,
-      attempts: 0,
-      last_attempt_at: null,
-      last_result: '',
-      payload,
-      created_at: at,
-      finished_at: null,
-    }),
+  const deliveries = endpoints.map(({ url }, index) =>
+    newDelivery(
+      {
+        _id: `${id}:${index}`,
+        session_id: sessionId,
+        team_id: teamId,
+        event: body.event,
+        url,
+        secret: version.secrets.post_call.find((key) => key.url === url)?.sealed ?? null,
+        rank: RANK,
+        state: 'queued',
+        payload,
+      },
+      at,
+    ),
   );
   await insertDocuments(context.models.deliveries, deliveries);
   for (const { url } of endpoints) await promoteNext(context, sessionId, url);

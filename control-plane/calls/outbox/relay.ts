@@ -9,6 +9,7 @@ import type { DeliveryDocument, DeliveryState } from '../../platform/store/model
 import type { OutboxEvent, SessionDocument } from '../../platform/store/models/session-model.ts';
 import { OUTBOX_DONE } from '../../platform/store/session-due.ts';
 import { HandOver } from './hand-over.ts';
+import { newDelivery } from './new-delivery.ts';
 import { isFirstEvent } from './payload.ts';
 
 type Parts = Pick<Context, 'models' | 'clock' | 'workSignals' | 'firstAttempts'>;
@@ -144,23 +145,18 @@ function toDelivery(
     state: DeliveryState;
   },
 ): DeliveryDocument {
-  const at = now(context);
-  return {
-    _id: `${input.event.id}:${input.index}`,
-    session_id: input.session._id,
-    team_id: input.session.team_id,
-    event: input.event.event,
-    url: input.endpoint.url,
-    secret: input.endpoint.secret,
-    rank: input.event.rank,
-    state: input.state,
-    next_at: at,
-    lease: null,
-    attempts: 0,
-    last_attempt_at: null,
-    last_result: '',
-    payload: input.event.payload,
-    created_at: at,
-    finished_at: null,
-  };
+  return newDelivery(
+    {
+      _id: `${input.event.id}:${input.index}`,
+      session_id: input.session._id,
+      team_id: input.session.team_id,
+      event: input.event.event,
+      url: input.endpoint.url,
+      secret: input.endpoint.secret,
+      rank: input.event.rank,
+      state: input.state,
+      payload: input.event.payload,
+    },
+    now(context),
+  );
 }

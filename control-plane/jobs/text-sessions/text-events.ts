@@ -3,6 +3,7 @@
  * changes nothing. Only endpoints that ask for an event get it.
  */
 import { type TextWebhookEvent, textWebhookEvent, type WebhookAnalysis } from '#protocol/webhook-events.ts';
+import { newDelivery } from '../../calls/outbox/new-delivery.ts';
 import { promoteNext } from '../../calls/outbox/relay.ts';
 import { payloadContext, sealerOf } from '../../calls/sessions/session-store.ts';
 import { type Context, now } from '../../platform/context.ts';
@@ -42,25 +43,21 @@ export async function sendTextEvent(
   const pending = await context.models.deliveries
     .find({ session_id: session._id, state: { $in: ['queued', 'pending'] } }, { url: 1 })
     .lean<Pick<DeliveryDocument, 'url'>[]>();
-  const deliveries = endpoints.map(
-    ({ url, secret }, index): DeliveryDocument => ({
-      _id: `${id}:${index}`,
-      session_id: session._id,
-      team_id: session.team_id,
-      event,
-      url,
-      secret,
-      rank,
-      state: pending.some((earlier) => earlier.url === url) ? 'queued' : 'pending',
-      next_at: at,
-      lease: null,
-      attempts: 0,
-      last_attempt_at: null,
-      last_result: '',
-      payload,
-      created_at: at,
-      finished_at: null,
-    }),
+  const deliveries = endpoints.map(({ url, secret }, index) =>
+    newDelivery(
+      {
+        _id: `${id}:${index}`,
+        session_id: session._id,
+        team_id: session.team_id,
+        event,
+        url,
+        secret,
+        rank,
+        state: pending.some((earlier) => earlier.url === url) ? 'queued' : 'pending',
+        payload,
+      },
+      at,
+    ),
   );
   const refused = await insertDocuments(context.models.deliveries, deliveries);
   // Refused because they are stored already, or because an earlier event has become pending meanwhile.
