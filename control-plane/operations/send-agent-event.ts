@@ -6,6 +6,7 @@ import type { EXTRA_EVENTS } from '#config/agent-config.ts';
 import { newDelivery } from '../calls/outbox/new-delivery.ts';
 import { promoteNext } from '../calls/outbox/relay.ts';
 import { loadSession, payloadContext, sealerOf } from '../calls/sessions/session-store.ts';
+import { postCallSecret } from '../catalogue/agents/config-secrets.ts';
 import { type Context, now } from '../platform/context.ts';
 import { insertDocuments } from '../platform/store/insert-documents.ts';
 import type { VersionDocument } from '../platform/store/models/version-model.ts';
@@ -48,7 +49,7 @@ export async function sendAgentEvent(
         team_id: teamId,
         event: body.event,
         url,
-        secret: version.secrets.post_call.find((key) => key.url === url)?.sealed ?? null,
+        secret: postCallSecret(version.secrets, url),
         rank: RANK,
         state: 'queued',
         payload,

@@ -1,5 +1,6 @@
 /** The stored form of a new session, and its plan, stored separately for later use (analysis). */
 import { type CallPlan, callPlan } from '#protocol/call-plan.ts';
+import { postCallSecret } from '../../catalogue/agents/config-secrets.ts';
 import { type Context, now } from '../../platform/context.ts';
 import { toJsonText } from '../../platform/store/json-text.ts';
 import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
@@ -134,6 +135,6 @@ function planId(sessionId: string): string {
 function endpointsOf(version: VersionDocument): SessionDocument['endpoints'] {
   return version.config.webhooks.post_call.map(({ url }) => ({
     url,
-    secret: version.secrets.post_call.find((key) => key.url === url)?.sealed ?? null,
+    secret: postCallSecret(version.secrets, url),
   }));
 }

@@ -58,6 +58,11 @@ export function applySecrets(
   };
 }
 
+/** The sealed key that signs the events for an endpoint; null without one. */
+export function postCallSecret({ post_call: keys }: Pick<SealedAgentSecrets, 'post_call'>, url: string) {
+  return keys.find((key) => key.url === url)?.sealed ?? null;
+}
+
 type SpeechKeys = NonNullable<SealedAgentSecrets['custom_speech']>;
 
 function speechKeysOf(

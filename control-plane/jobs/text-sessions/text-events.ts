@@ -6,6 +6,7 @@ import { type TextWebhookEvent, textWebhookEvent, type WebhookAnalysis } from '#
 import { newDelivery } from '../../calls/outbox/new-delivery.ts';
 import { promoteNext } from '../../calls/outbox/relay.ts';
 import { payloadContext, sealerOf } from '../../calls/sessions/session-store.ts';
+import { postCallSecret } from '../../catalogue/agents/config-secrets.ts';
 import { type Context, now } from '../../platform/context.ts';
 import { insertDocuments } from '../../platform/store/insert-documents.ts';
 import { fromJsonText } from '../../platform/store/json-text.ts';
@@ -22,7 +23,7 @@ export function textEndpoints({
   secrets,
 }: Pick<VersionDocument, 'config' | 'secrets'>): TextSessionDocument['endpoints'] {
   return config.webhooks.post_call.flatMap(({ url, extra_events: events }) =>
-    events ? [{ url, events, secret: secrets.post_call.find((key) => key.url === url)?.sealed ?? null }] : [],
+    events ? [{ url, events, secret: postCallSecret(secrets, url) }] : [],
   );
 }
 
