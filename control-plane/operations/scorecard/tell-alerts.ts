@@ -4,34 +4,13 @@
  */
 import { type ScorecardWebhookEvent, scorecardWebhookEvent } from '#protocol/webhook-events.ts';
 import type { Context } from '../../platform/context.ts';
-import { isDatabaseAway } from '../../platform/store/database-away.ts';
 import type { ScoreWatchDocument, StoredAlert } from '../../platform/store/models/scorecard-model.ts';
-import { readStored } from '../../platform/store/read-stored.ts';
+import { tellUntold } from '../../platform/store/tell-untold.ts';
 import { sendAgentEvent } from '../send-agent-event.ts';
 
-const BATCH = 100;
-
-/**
- * Tells of everything that is not told yet. An error with the alerts of one agent is thrown once all others
- * are told.
- */
-export async function tellAlerts(context: Context): Promise<void> {
-  const errors: unknown[] = [];
-  for (let after = ''; ; ) {
-    const watches = await readStored<ScoreWatchDocument>(
-      context.models.scoreWatches,
-      { is_untold: true, _id: { $gt: after } },
-      { sort: { _id: 1 }, limit: BATCH },
-    );
-    for (const watch of watches)
-      await tell(context, watch).catch((error: unknown) => {
-        if (isDatabaseAway(error)) throw error;
-        errors.push(error);
-      });
-    after = watches.at(-1)?._id ?? '';
-    if (watches.length < BATCH) break;
-  }
-  if (errors.length > 0) throw errors[0];
+/** Tells of everything that is not told yet. */
+export function tellAlerts(context: Context): Promise<void> {
+  return tellUntold(context.models.scoreWatches, (watch) => tell(context, watch));
 }
 
 async function tell(context: Context, watch: ScoreWatchDocument): Promise<void> {
@@ -43,11 +22,6 @@ async function tell(context: Context, watch: ScoreWatchDocument): Promise<void> 
       sessionId: session_id,
       versionId: version_id,
     });
-  // With another alert since, all are told once more.
-  await context.models.scoreWatches.collection.updateOne(
-    { _id: watch._id, rev: watch.rev } as never,
-    { $set: { rev: watch.rev + 1 }, $unset: { untold: '', is_untold: '' } } as never,
-  );
 }
 
 function stateOf({ closed_at }: StoredAlert): 'open' | 'closed' {

@@ -7,31 +7,20 @@ import { type ShareWebhookEvent, shareWebhookEvent } from '#protocol/webhook-eve
 import type { Context } from '../../platform/context.ts';
 import { insertDocuments } from '../../platform/store/insert-documents.ts';
 import type { ShareDocument, UntoldStop } from '../../platform/store/models/share-model.ts';
-import { readStored } from '../../platform/store/read-stored.ts';
+import { tellUntold } from '../../platform/store/tell-untold.ts';
 import { sendAgentEvent } from '../send-agent-event.ts';
 
-const BATCH = 100;
 /** The author of an entry that no person has caused. */
 const NO_KEY = 'parley';
 
 /** Tells of every stop that is not told yet. */
-export async function tellStops(context: Context): Promise<void> {
-  const shares = await readStored<ShareDocument>(
-    context.models.shares,
-    { is_untold: true },
-    { limit: BATCH },
-  );
-  for (const share of shares) {
+export function tellStops(context: Context): Promise<void> {
+  return tellUntold(context.models.shares, async (share) => {
     for (const stop of share.untold ?? []) {
       await recordStop(context, share, stop);
       await sendStop(context, share, stop);
     }
-    // With another stop since, all are told once more.
-    await context.models.shares.collection.updateOne(
-      { _id: share._id, rev: share.rev } as never,
-      { $set: { rev: share.rev + 1 }, $unset: { untold: '', is_untold: '' } } as never,
-    );
-  }
+  });
 }
 
 async function recordStop({ models }: Context, share: ShareDocument, stop: UntoldStop): Promise<void> {

@@ -187,6 +187,25 @@ describe('a share whose version does harm', () => {
     expect((await agent.read()).status).toBe('running');
   });
 
+  it('is told of although that of another agent cannot be', async () => {
+    const { sessions, shares } = api.context.models;
+    await harm();
+    await agent.count(dyingAfter(api.context, 1, true)).catch(() => undefined);
+    const stopped = await agent.stored();
+    const broken = await agent.call('published');
+    await sessions.collection.updateOne(
+      { _id: broken } as never,
+      { $set: { wrapped_key: Buffer.alloc(60), due: 0 } } as never,
+    );
+    const untold = (stopped.untold ?? []).map((stop) => ({ ...stop, session_id: broken }));
+    await shares.updateOne({ _id: agent.id }, { $set: { untold } });
+    const other = (stopped.untold ?? []).map((stop) => ({ ...stop, share_id: 'other' }));
+    await shares.collection.insertOne({ ...stopped, _id: '~', untold: other } as never);
+    await expect(agent.count()).rejects.toThrow();
+    expect(await events()).toBe(1);
+    await shares.deleteMany({ _id: { $in: [agent.id, '~'] } });
+  });
+
   it('is found by the loop of a replica', async () => {
     await harm();
     const loop = startShareCounter(api.context);
