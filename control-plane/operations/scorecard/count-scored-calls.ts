@@ -16,19 +16,18 @@ import {
   type ScoreWatchDocument,
   scorecardId,
 } from '../../platform/store/models/scorecard-model.ts';
-import {
-  type SessionDocument,
-  type SessionHead,
-  WITHOUT_LISTS,
-} from '../../platform/store/models/session-model.ts';
+import type { SessionDocument } from '../../platform/store/models/session-model.ts';
 import { readStored } from '../../platform/store/read-stored.ts';
 import { replaceGuarded } from '../../platform/store/replace-guarded.ts';
-import { DUE_BITS, SCORE_DONE } from '../../platform/store/session-due.ts';
+import { DUE_BITS } from '../../platform/store/session-due.ts';
 import type { DueCall } from '../due-calls.ts';
 import { type CallScore, labelsOf, NO_CALLS, withScore } from './score-call.ts';
 import { endOf, listOf, type Scored, storeWatch } from './store-watch.ts';
 
 type Parts = Pick<Context, 'models' | 'caches' | 'clock' | 'dataKeys' | 'metrics' | 'logger'>;
+
+/** What decides whether a session is counted, and with which version. */
+type DueSession = Pick<SessionDocument, '_id' | 'due' | 'is_listed' | 'status' | 'version_id'>;
 
 /** What is stored before a batch. */
 interface Before {
@@ -40,60 +39,49 @@ interface Before {
 
 /**
  * Counts those of these calls that are due; all have ended and are of this agent. A conflict with another
- * process leaves them as they are for the next time. Returns how many are due no more.
+ * process leaves them as they are for the next time. Returns those that are to be due no more.
  */
 export async function countScoredCalls(
   context: Parts,
   agentId: string,
   calls: readonly DueCall[],
-): Promise<number> {
+): Promise<readonly string[]> {
   const { models } = context;
+  const asked = new Set(calls.map(({ _id }) => _id));
   // The sums first: if another process adds calls meanwhile, their `rev` changes.
   const cardIds = [...new Set(calls.map((call) => scorecardId(agentId, call.created_at, call.version_id)))];
   const cards = await readStored<ScorecardDocument>(models.scorecards, { _id: { $in: cardIds } }, {});
   const [watch = null] = await readStored<ScoreWatchDocument>(models.scoreWatches, { _id: agentId }, {});
-  const asked = calls.map(({ _id }) => _id);
-  const sessions = await readStored<SessionDocument, SessionHead>(
-    models.sessions,
-    { _id: { $in: asked } },
-    { projection: WITHOUT_LISTS },
-  );
   const listed = [...cards.flatMap(({ recent }) => recent), ...(watch?.recent ?? [])];
-  const due = new Set([
-    ...sessions.filter(isDue).map(({ _id }) => _id),
-    ...(await stillDue(context, listed)),
-  ]);
-  const scored = await scoresOf(context, sessions.filter(isDue));
-  const before = { cards: new Map(cards.map((card) => [card._id, card])), watch, due };
+  const due = await readDue(context, [...asked, ...listed]);
+  const ours = due.filter(({ _id }) => asked.has(_id));
+  const scored = await scoresOf(context, ours);
+  const before = {
+    cards: new Map(cards.map((card) => [card._id, card])),
+    watch,
+    due: new Set(due.map(({ _id }) => _id)),
+  };
   await keepFound(context, scored);
   const isStored =
     (await storeSums(context, before, scored)) && (await storeWatch(context, agentId, before, scored));
-  if (!isStored) return 0;
-  const over = sessions.filter(isDue).map(({ _id }) => _id);
-  if (over.length === 0) return 0;
-  await models.sessions.collection.updateMany({ _id: { $in: over } } as never, SCORE_DONE as never);
-  return over.length;
+  return isStored ? ours.map(({ _id }) => _id) : [];
 }
 
-function isDue({ due = 0 }: Pick<SessionDocument, 'due'>): boolean {
-  return (due & DUE_BITS.score) !== 0;
-}
-
-async function stillDue({ models }: Parts, ids: readonly string[]): Promise<string[]> {
-  if (ids.length === 0) return [];
-  const found = await readStored<SessionDocument, Pick<SessionDocument, '_id' | 'due'>>(
+/** Those of these sessions that are due. */
+async function readDue({ models }: Parts, ids: readonly string[]): Promise<DueSession[]> {
+  const found = await readStored<SessionDocument, DueSession>(
     models.sessions,
     { _id: { $in: [...new Set(ids)] } },
-    { projection: { due: 1 } },
+    { projection: { due: 1, is_listed: 1, status: 1, version_id: 1 } },
   );
-  return found.filter(isDue).map(({ _id }) => _id);
+  return found.filter(({ due = 0 }) => (due & DUE_BITS.score) !== 0);
 }
 
 /**
  * Conversations with a version of the agent, in the order of their ends. One transcript is in memory at a
  * time.
  */
-async function scoresOf(context: Parts, sessions: readonly SessionHead[]): Promise<Scored[]> {
+async function scoresOf(context: Parts, sessions: readonly DueSession[]): Promise<Scored[]> {
   const scored: Scored[] = [];
   for (const session of sessions) {
     if (!session.is_listed || session.status !== 'completed') continue;

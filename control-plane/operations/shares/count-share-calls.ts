@@ -22,8 +22,9 @@ import {
   type UntoldStop,
 } from '../../platform/store/models/share-model.ts';
 import { readStored } from '../../platform/store/read-stored.ts';
-import { DUE_BITS, SHARE_DONE } from '../../platform/store/session-due.ts';
+import { DUE_BITS } from '../../platform/store/session-due.ts';
 import { COUNTED_FIELDS, type CountedCall, Tally } from '../analytics/summarise-calls.ts';
+import type { DueCall } from '../due-calls.ts';
 import { harmIn } from './compare-arms.ts';
 import { type CallFacts, measureCall } from './measure-call.ts';
 
@@ -47,29 +48,26 @@ const FIELDS = {
 } as const;
 
 /**
- * Counts those of these sessions that are due; all have ended and are of this agent. A conflict with another
- * process leaves them as they are for the next time. Returns how many are due no more.
+ * Counts those of these calls that are due; all have ended and are of this agent. A conflict with another
+ * process leaves them as they are for the next time. Returns those that are to be due no more.
  */
 export async function countShareCalls(
   context: Parts,
   agentId: string,
-  sessionIds: readonly string[],
-): Promise<number> {
+  calls: readonly Pick<DueCall, '_id'>[],
+): Promise<readonly string[]> {
+  const asked = new Set(calls.map(({ _id }) => _id));
   // The sums first: if another process adds calls meanwhile, their `rev` changes.
   const [share] = await readStored<ShareDocument>(context.models.shares, { _id: agentId }, {});
   const published = share ? await newestVersion(context, agentId) : null;
-  const sessions = await readSessions(context, [...sessionIds, ...(share?.recent ?? [])]);
+  const sessions = await readSessions(context, [...asked, ...(share?.recent ?? [])]);
   const due = sessions.filter(({ due: work = 0 }) => (work & DUE_BITS.share) !== 0);
-  const asked = new Set(sessionIds);
   const counted =
     share && isRunning(share, published)
       ? due.filter((call) => asked.has(call._id) && isCounted(call, share))
       : [];
-  if (share && counted.length > 0 && !(await store(context, share, { counted, due }))) return 0;
-  const over = due.filter(({ _id }) => asked.has(_id)).map(({ _id }) => _id);
-  if (over.length === 0) return 0;
-  await context.models.sessions.collection.updateMany({ _id: { $in: over } } as never, SHARE_DONE as never);
-  return over.length;
+  if (share && counted.length > 0 && !(await store(context, share, { counted, due }))) return [];
+  return due.map(({ _id }) => _id).filter((id) => asked.has(id));
 }
 
 async function readSessions({ models }: Parts, ids: readonly string[]): Promise<Countable[]> {

@@ -21,6 +21,8 @@ export const DUE_BITS = {
   score: 64,
 } as const;
 type Due = keyof typeof DUE_BITS;
+/** Sums that calls are added to: of a share, or of the scorecard of an agent. */
+export type Sums = Extract<Due, 'share' | 'score'>;
 
 /** The combinations that exist: MongoDB and the embedded planner find values in an index, not bits. */
 const COMBINATIONS: readonly number[] = combinations();
@@ -37,10 +39,7 @@ export function dueIn(...kinds: readonly Due[]): { readonly due: { readonly $in:
  * Condition of ended sessions that the sums of their share or the scorecard of their agent lack, with or
  * without an analysis under way.
  */
-export function sumsDue(
-  sums: 'share' | 'score',
-  analysis: 'over' | 'open',
-): { readonly due: { readonly $in: number[] } } {
+export function sumsDue(sums: Sums, analysis: 'over' | 'open'): { readonly due: { readonly $in: number[] } } {
   const { live, analysis: queued, analysing } = DUE_BITS;
   const isOpen = analysis === 'open';
   const ended = COMBINATIONS.filter((bits) => (bits & DUE_BITS[sums]) !== 0 && (bits & live) === 0);
@@ -75,11 +74,10 @@ const KEPT = DUE_BITS.outbox | DUE_BITS.share | DUE_BITS.score;
 /** The part of an update that empties the outbox. */
 export const OUTBOX_DONE = { $bit: { due: { and: ~DUE_BITS.outbox } } } as const;
 
-/** The part of an update that says that the sums of the share have the session, or never will. */
-export const SHARE_DONE = { $bit: { due: { and: ~DUE_BITS.share } } } as const;
-
-/** The part of an update that says that the scorecard has the session, or never will. */
-export const SCORE_DONE = { $bit: { due: { and: ~DUE_BITS.score } } } as const;
+/** The update that says that the share or the scorecard has the session in its sums, or never will. */
+export function sumsDone(sums: Sums): { readonly $bit: { readonly due: { readonly and: number } } } {
+  return { $bit: { due: { and: ~DUE_BITS[sums] } } };
+}
 
 /** An update of `due` alone. */
 interface DueUpdate {

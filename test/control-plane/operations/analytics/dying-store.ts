@@ -6,9 +6,9 @@ type Method = (...parameters: unknown[]) => Promise<unknown>;
 const WRITES = new Set<string | symbol>(WRITE_METHODS);
 
 /**
- * The context of a process that makes `writes` changes to sums, shares, scorecards and sessions,
- * archived or not, and dies at the next: before it, or if `isApplied`, before its answer. A write of many
- * documents is applied to the first half of them.
+ * The context of a process that makes `writes` changes to sums, shares, scorecards, sessions, archived or
+ * not, deliveries and the audit log, and dies at the next: before it, or if `isApplied`, before its answer. A
+ * write of many documents is applied to the first half of them.
  */
 export function dyingAfter(context: Context, writes: number, isApplied: boolean): Context {
   let left = writes;
@@ -30,6 +30,7 @@ export function dyingAfter(context: Context, writes: number, isApplied: boolean)
       },
     });
   const { sessions, callCounts, shares, scorecards, scoredCalls, scoreWatches } = context.models;
+  const { auditLog, deliveries } = context.models;
   const { db } = sessions;
   const months = new Proxy(db, {
     get: (target, name) =>
@@ -50,6 +51,8 @@ export function dyingAfter(context: Context, writes: number, isApplied: boolean)
       scorecards: dying(scorecards),
       scoredCalls: dying(scoredCalls),
       scoreWatches: dying(scoreWatches),
+      auditLog: dying(auditLog),
+      deliveries: dying(deliveries),
     },
   };
 }

@@ -90,7 +90,7 @@ describe('a rate that leaves its band', () => {
     expect(await opened()).toBe(before + 1);
   });
 
-  it.each([0, 1, 2, 3, 4, 5])('is told of once although the process dies at write %i', async (writes) => {
+  it.each([0, 1, 2, 3, 4, 5, 6])('is told of once although the process dies at write %i', async (writes) => {
     await silent(40);
     for (const isApplied of [true, false])
       await agent.count(dyingAfter(api.context, writes, isApplied)).catch((error: unknown) => {

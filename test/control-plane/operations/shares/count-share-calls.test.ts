@@ -162,7 +162,7 @@ describe('a share whose version does harm', () => {
     });
   });
 
-  it.each([0, 1, 2, 3])(
+  it.each([0, 1, 2, 3, 4, 5])(
     'is stopped and told of once although the process dies at write %i',
     async (writes) => {
       await harm();

@@ -1,7 +1,6 @@
 /** An agent with a published version and a share of its calls, for tests. */
 import { drawOf } from '#control-plane/catalogue/agents/version-of-call.ts';
-import { countDueCalls } from '#control-plane/operations/shares/share-counter.ts';
-import { tellStops } from '#control-plane/operations/shares/tell-stops.ts';
+import { countShares } from '#control-plane/operations/shares/share-counter.ts';
 import type { Context } from '#control-plane/platform/context.ts';
 import type { ShareArm } from '#control-plane/platform/store/models/session-share.ts';
 import type { ShareDocument } from '#control-plane/platform/store/models/share-model.ts';
@@ -118,7 +117,6 @@ export class SharedAgent {
 
   /** Counts what has ended, and tells of a stop. */
   async count(context: Context = this.#api.context): Promise<void> {
-    await countDueCalls(context);
-    await tellStops(context);
+    await countShares(context);
   }
 }

@@ -17,7 +17,7 @@ import { CallCounter } from '#control-plane/operations/analytics/call-counter.ts
 import { Archiver } from '#control-plane/operations/archive/archive-sessions.ts';
 import { enforceRetention } from '#control-plane/operations/privacy/retention.ts';
 import { scoreCalls } from '#control-plane/operations/scorecard/score-counter.ts';
-import { countDueCalls } from '#control-plane/operations/shares/share-counter.ts';
+import { countShares } from '#control-plane/operations/shares/share-counter.ts';
 import type { BackgroundLoop } from '#control-plane/platform/background/background-loop.ts';
 import { openRooms } from '#control-plane/platform/open-rooms.ts';
 import { SESSION_INDEXES } from '#control-plane/platform/store/models/session-indexes.ts';
@@ -209,7 +209,7 @@ async function askForOthers(): Promise<void> {
   await counter.count();
   await counter.isDone();
   for (const question of statistics) await get(`/v1/agent/analytics?${question}`);
-  await countDueCalls(context);
+  await countShares(context);
   await scoreCalls(context);
   await measureRegret(context, { holder: 'test', candidates: async () => new Map() });
   await lastConversation(context, {
