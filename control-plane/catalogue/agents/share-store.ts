@@ -4,7 +4,6 @@
  */
 import { fault } from '#config/errors.ts';
 import { type Context, newId, now } from '../../platform/context.ts';
-import { isDuplicateKey } from '../../platform/store/duplicate-key.ts';
 import {
   type ArmSums,
   SHARE_MEASURES,
@@ -14,6 +13,7 @@ import {
   type StoredRate,
 } from '../../platform/store/models/share-model.ts';
 import type { VersionDocument } from '../../platform/store/models/version-model.ts';
+import { replaceGuarded } from '../../platform/store/replace-guarded.ts';
 import { findAgent } from './agent-store.ts';
 import { newestVersion } from './newest-version.ts';
 import { freezeForShare, publishAgain } from './publish.ts';
@@ -84,7 +84,11 @@ async function trySetShare(
   const change = goesOn
     ? { share, watch, at_least_calls }
     : newShare(context, { teamId, version, live, wanted });
-  return (await store(context, agentId, before, change)) ? findShare(context, agentId) : null;
+  const rev = before?.rev ?? null;
+  // What has not been told of an earlier share is kept.
+  const set = { $set: { ...change, rev: (rev ?? 0) + 1 } };
+  const isStored = await replaceGuarded(context.models.shares, { id: agentId, rev }, set);
+  return isStored ? findShare(context, agentId) : null;
 }
 
 /** The newest share of an agent, ended if another version than the one beside it is published. */
@@ -220,31 +224,6 @@ export function noCalls(): ArmSums {
       StoredRate
     >,
   };
-}
-
-/** False if the share has been changed meanwhile. What has not been told of an earlier one is kept. */
-async function store(
-  { models }: Context,
-  agentId: string,
-  before: ShareDocument | null,
-  change: Partial<ShareDocument>,
-): Promise<boolean> {
-  const { collection } = models.shares;
-  if (before) {
-    const set = { $set: { ...change, rev: before.rev + 1 } };
-    const { matchedCount } = await collection.updateOne(
-      { _id: agentId, rev: before.rev } as never,
-      set as never,
-    );
-    return matchedCount === 1;
-  }
-  try {
-    await collection.insertOne({ _id: agentId, rev: 1, ...change } as never);
-    return true;
-  } catch (error) {
-    if (!isDuplicateKey(error)) throw error;
-    return false;
-  }
 }
 
 function findShare({ models }: Context, agentId: string): Promise<ShareDocument | null> {
