@@ -12,12 +12,12 @@ import { promoteShare, setShareIfFree, settledShare, stopShare } from '../../cat
 import type { CandidatesByAgent } from '../../jobs/regret/regret-runner.ts';
 import { type BackgroundLoop, startBackgroundLoop } from '../../platform/background/background-loop.ts';
 import { type Context, now } from '../../platform/context.ts';
-import { insertDocuments } from '../../platform/store/insert-documents.ts';
 import { leaseHolder, takeLease } from '../../platform/store/lease.ts';
 import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
 import type { LearningDocument, LearningEntry } from '../../platform/store/models/learning-model.ts';
 import type { ShareDocument } from '../../platform/store/models/share-model.ts';
 import type { VersionDocument } from '../../platform/store/models/version-model.ts';
+import { recordOwnStep } from '../audit/record-own-step.ts';
 import { shownBy } from './candidates.ts';
 import { gatherFacts, toSetting } from './gather-facts.ts';
 import { rulesOf, settingOf, withEntry } from './learning-store.ts';
@@ -29,8 +29,6 @@ const LEASE_MS = 60_000;
 const WATCHED = ['failed', 'unsuccessful'] as const;
 const SLOW_MS = 2_000;
 const AT_LEAST_CALLS = 30;
-/** The author of entries that no person has caused. */
-const NO_KEY = 'parley';
 
 /** A learner with its agent, as they are now. */
 interface Case {
@@ -274,16 +272,14 @@ async function note(
   if (!stored) return null;
   context.metrics.learningSteps.inc({ did });
   context.logger.info({ agentId: agent._id, did, why }, 'a learner has done a step');
-  await insertDocuments(context.models.auditLog, [
-    {
-      _id: `learning:${agent._id}:${stored.created_at.getTime()}:${stored.rev}`,
-      team_id: agent.team_id,
-      ...{ user_id: NO_KEY, key_id: NO_KEY },
-      action: `${did.toUpperCase()} /v1/agent/agents/{agent_id}/learning`,
-      ...{ resource: 'agents', resource_id: agent._id, fields: ['learning'] },
-      request_id: `learning:${stored.rev}`,
-      created_at: at,
-    },
-  ]);
+  await recordOwnStep(context, {
+    id: `learning:${agent._id}:${stored.created_at.getTime()}:${stored.rev}`,
+    teamId: agent.team_id,
+    agentId: agent._id,
+    verb: did.toUpperCase(),
+    part: 'learning',
+    requestId: `learning:${stored.rev}`,
+    at,
+  });
   return stored;
 }

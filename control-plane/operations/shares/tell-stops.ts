@@ -5,13 +5,10 @@
  */
 import { type ShareWebhookEvent, shareWebhookEvent } from '#protocol/webhook-events.ts';
 import type { Context } from '../../platform/context.ts';
-import { insertDocuments } from '../../platform/store/insert-documents.ts';
 import type { ShareDocument, UntoldStop } from '../../platform/store/models/share-model.ts';
 import { tellUntold } from '../../platform/store/tell-untold.ts';
+import { recordOwnStep } from '../audit/record-own-step.ts';
 import { sendAgentEvent } from '../send-agent-event.ts';
-
-/** The author of an entry that no person has caused. */
-const NO_KEY = 'parley';
 
 /** Tells of every stop that is not told yet. */
 export function tellStops(context: Context): Promise<void> {
@@ -23,31 +20,30 @@ export function tellStops(context: Context): Promise<void> {
   });
 }
 
-async function recordStop({ models }: Context, share: ShareDocument, stop: UntoldStop): Promise<void> {
-  await insertDocuments(models.auditLog, [
-    {
-      _id: `share-stop:${stop.share_id}`,
-      team_id: share.team_id,
-      user_id: NO_KEY,
-      key_id: NO_KEY,
-      action: 'STOP /v1/agent/agents/{agent_id}/share',
-      resource: 'agents',
-      resource_id: share._id,
-      fields: ['share'],
-      request_id: stop.share_id,
-      created_at: stop.end.at,
-    },
-  ]);
+async function recordStop(context: Context, share: ShareDocument, stop: UntoldStop): Promise<void> {
+  await recordOwnStep(context, {
+    id: stopId(stop),
+    teamId: share.team_id,
+    agentId: share._id,
+    verb: 'STOP',
+    part: 'share',
+    requestId: stop.share_id,
+    at: stop.end.at,
+  });
 }
 
 async function sendStop(context: Context, share: ShareDocument, stop: UntoldStop): Promise<void> {
   await sendAgentEvent(context, {
-    id: `share-stop:${stop.share_id}`,
+    id: stopId(stop),
     body: eventOf(share, stop),
     teamId: share.team_id,
     sessionId: stop.session_id,
     versionId: stop.beside_id,
   });
+}
+
+function stopId({ share_id }: UntoldStop): string {
+  return `share-stop:${share_id}`;
 }
 
 function eventOf(share: ShareDocument, { share_id, end, arms, ...stop }: UntoldStop): ShareWebhookEvent {
