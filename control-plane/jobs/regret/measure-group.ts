@@ -9,11 +9,11 @@ import { addLeftOut, addMeasured, NO_REGRET, type RegretSums } from '#protocol/r
 import type { TriedSettings } from '#protocol/tuning.ts';
 import { readWholeFlightLog } from '../../calls/recordings/recording-store.ts';
 import { type Context, now } from '../../platform/context.ts';
-import { isDuplicateKey } from '../../platform/store/duplicate-key.ts';
 import type { RegretDayDocument, RegretDocument } from '../../platform/store/models/regret-model.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
 import type { VersionDocument } from '../../platform/store/models/version-model.ts';
 import { readStored } from '../../platform/store/read-stored.ts';
+import { replaceGuarded } from '../../platform/store/replace-guarded.ts';
 import { isUnderWay } from '../../platform/store/session-status.ts';
 import { dayOf, storedSums, sumsOf } from './regret-store.ts';
 
@@ -156,7 +156,6 @@ async function store(
   if (!first || !last) return true;
   const day = dayOf(first.session.created_at);
   const _id = `${agentId}:${day}:${first.version._id}`;
-  const { collection } = context.models.regretDays;
   const [before] = await readStored<RegretDayDocument>(context.models.regretDays, { _id }, {});
   const added = group.filter(({ session }) => !before || isAfter(session, before));
   if (added.length === 0) return true;
@@ -170,27 +169,12 @@ async function store(
     ...storedSums(sums),
     rev: (before?.rev ?? 0) + 1,
   };
-  if (before) {
-    const { matchedCount } = await collection.updateOne({ _id, rev: before.rev } as never, { $set: change });
-    return matchedCount === 1;
-  }
   const { _id: version_id, version_number } = first.version;
-  try {
-    await collection.insertOne({
-      _id,
-      team_id,
-      agent_id: agentId,
-      day,
-      version_id,
-      version_number,
-      ...change,
-    } as never);
-    await forgetOldest(context, agentId);
-    return true;
-  } catch (error) {
-    if (!isDuplicateKey(error)) throw error;
-    return false;
-  }
+  const $set = before ? change : { team_id, agent_id: agentId, day, version_id, version_number, ...change };
+  const guard = { id: _id, rev: before?.rev ?? null };
+  if (!(await replaceGuarded(context.models.regretDays, guard, { $set }))) return false;
+  if (!before) await forgetOldest(context, agentId);
+  return true;
 }
 
 function withCall(sums: RegretSums, { candidates }: Read, outcome: RegretOutcome | undefined): RegretSums {
