@@ -18,7 +18,7 @@ import type { LearningDocument, LearningEntry } from '../../platform/store/model
 import type { ShareDocument } from '../../platform/store/models/share-model.ts';
 import type { VersionDocument } from '../../platform/store/models/version-model.ts';
 import { recordOwnStep } from '../audit/record-own-step.ts';
-import { shownBy } from './candidates.ts';
+import { isSameSetting, shownBy } from './candidates.ts';
 import { gatherFacts, toSetting } from './gather-facts.ts';
 import { rulesOf, settingOf, withEntry } from './learning-store.ts';
 import { nextStep, type Step } from './next-step.ts';
@@ -231,7 +231,7 @@ async function finishPromotion(context: Context, { learning, agent }: Case): Pro
   const after = isUnchanged
     ? await patchDraft(context, agent.team_id, agent._id, { conversation: setting })
     : agent;
-  const isOwn = isUnchanged || sameSetting(agent, setting);
+  const isOwn = isUnchanged || isSameSetting(settingOf(agent), setting);
   await context.models.learnings.updateOne(
     { _id: agent._id, rev: learning.rev },
     {
@@ -244,11 +244,6 @@ async function finishPromotion(context: Context, { learning, agent }: Case): Pro
       $inc: { rev: 1 },
     },
   );
-}
-
-function sameSetting({ config }: AgentDocument, setting: ReturnType<typeof toSetting>): boolean {
-  const { eagerness, response_wait_ms } = config.conversation;
-  return eagerness === setting.eagerness && response_wait_ms === setting.response_wait_ms;
 }
 
 /** Stores a step with its reason, and tells of it; null if a request has changed the learner meanwhile. */

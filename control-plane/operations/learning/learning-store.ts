@@ -12,7 +12,7 @@ import { EAGERNESS, type LearningRules, type Setting } from './candidates.ts';
 /** Entries of the history that are kept. */
 export const MOST_HISTORY = 100;
 
-/** The setting of a version. */
+/** The setting of a version, or of a draft. */
 export function settingOf({ config }: Pick<VersionDocument, 'config'>): Setting {
   const { eagerness, response_wait_ms } = config.conversation;
   return { eagerness, response_wait_ms };
