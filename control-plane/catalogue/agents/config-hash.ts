@@ -6,7 +6,11 @@ import { canonicalJson } from '#base/canonical-json.ts';
 import type { AgentConfig } from '#config/agent-config.ts';
 import type { SealedAgentSecrets } from '../../platform/store/models/agent-model.ts';
 import type { ToolDefinition } from '../../platform/store/models/tool-model.ts';
-import type { PinnedKnowledge, PinnedToolServer } from '../../platform/store/models/version-model.ts';
+import type {
+  PinnedKnowledge,
+  PinnedToolServer,
+  VersionDocument,
+} from '../../platform/store/models/version-model.ts';
 
 /** A tool as attached to an agent. */
 export type AttachedTool = ToolDefinition & { tool_id: string };
@@ -40,4 +44,13 @@ export function configHash(snapshot: HashedSnapshot): string {
   const hashed = { config, secrets, tools, knowledge, ...(toolServers.length > 0 ? { toolServers } : {}) };
   const hash = createHash('sha256').update(canonicalJson(hashed));
   return `sha256:${hash.digest('hex')}`;
+}
+
+/** The hash of a version with this configuration in place of its own. */
+export function configHashWith(
+  config: AgentConfig,
+  version: Pick<VersionDocument, 'secrets' | 'tools' | 'knowledge' | 'tool_servers'>,
+): string {
+  const { secrets, tools, knowledge, tool_servers: toolServers = [] } = version;
+  return configHash({ config, secrets, tools, knowledge, toolServers });
 }

@@ -10,7 +10,7 @@ import { isDuplicateKey } from '../../platform/store/duplicate-key.ts';
 import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
 import type { VersionDocument } from '../../platform/store/models/version-model.ts';
 import { findAgent, snapshotOf } from './agent-store.ts';
-import { type AgentSnapshot, configHash } from './config-hash.ts';
+import { type AgentSnapshot, configHash, configHashWith } from './config-hash.ts';
 import { newestVersion } from './newest-version.ts';
 import { type LiveVersions, liveVersions } from './version-of-call.ts';
 
@@ -95,8 +95,7 @@ export async function freezeWithConversation(
     const live = await newestVersion(context, agent._id);
     if (!live) throw fault('agent_not_published');
     const config = { ...live.config, conversation: { ...live.config.conversation, ...change } };
-    const { secrets, tools, knowledge, tool_servers: toolServers = [] } = live;
-    const config_hash = configHash({ config, secrets, tools, knowledge, toolServers });
+    const config_hash = configHashWith(config, live);
     if (config_hash === live.config_hash) return live;
     if (last?.config_hash === config_hash) return last;
     const frozen = { ...frozenIn(live), config, config_hash };

@@ -1,6 +1,6 @@
 /** Gathers what a learner decides by: the measured calls of its agent, by the setting that they ran. */
 import { addRegret, NO_REGRET, type RegretSums } from '#protocol/regret-tally.ts';
-import { configHash } from '../../catalogue/agents/config-hash.ts';
+import { configHashWith } from '../../catalogue/agents/config-hash.ts';
 import { dayOf, regretDays } from '../../jobs/regret/regret-store.ts';
 import { type Context, now } from '../../platform/context.ts';
 import type { LearningDocument } from '../../platform/store/models/learning-model.ts';
@@ -93,8 +93,6 @@ async function kinOf(
 
 /** Hash of a version whose setting is not looked at. */
 function hashWithout(version: VersionDocument): string {
-  const { secrets, tools, knowledge, tool_servers: toolServers = [] } = version;
   const conversation = { ...version.config.conversation, eagerness: 'balanced', response_wait_ms: 0 };
-  const config = { ...version.config, conversation } as VersionDocument['config'];
-  return configHash({ config, secrets, tools, knowledge, toolServers });
+  return configHashWith({ ...version.config, conversation } as VersionDocument['config'], version);
 }
