@@ -71,12 +71,9 @@ export async function freezeForShare(
 ): Promise<VersionDocument> {
   return trying(async () => {
     const { agent, frozen } = await freezeDraft(context, teamId, agentId);
-    const last = await lastVersion(context, agentId);
-    const live = await newestVersion(context, agentId);
-    if (!live) throw fault('agent_not_published');
+    const { last, live } = await publishedBefore(context, agentId);
     if (live.config_hash === frozen.config_hash) throw fault('share_of_published');
-    if (last?.config_hash === frozen.config_hash) return last;
-    return insertAfter(context, agent, last, { frozen, labels: NO_LABELS, forShare: true });
+    return versionForShare(context, agent, last, frozen);
   });
 }
 
@@ -91,15 +88,11 @@ export async function freezeWithConversation(
   change: Partial<VersionDocument['config']['conversation']>,
 ): Promise<VersionDocument> {
   return trying(async () => {
-    const last = await lastVersion(context, agent._id);
-    const live = await newestVersion(context, agent._id);
-    if (!live) throw fault('agent_not_published');
+    const { last, live } = await publishedBefore(context, agent._id);
     const config = { ...live.config, conversation: { ...live.config.conversation, ...change } };
     const config_hash = configHashWith(config, live);
     if (config_hash === live.config_hash) return live;
-    if (last?.config_hash === config_hash) return last;
-    const frozen = { ...frozenIn(live), config, config_hash };
-    return insertAfter(context, agent, last, { frozen, labels: NO_LABELS, forShare: true });
+    return versionForShare(context, agent, last, { ...frozenIn(live), config, config_hash });
   });
 }
 
@@ -159,9 +152,7 @@ async function publishFrozen(
   agent: AgentDocument,
   { frozen, labels }: { readonly frozen: Frozen; readonly labels: VersionLabels },
 ): Promise<VersionDocument | null> {
-  // The last first: a version that comes in between has its number, or is the one that is found.
-  const last = await lastVersion(context, agent._id);
-  const live = await newestVersion(context, agent._id);
+  const { last, live } = await versionsBefore(context, agent._id);
   const version =
     live?.config_hash === frozen.config_hash
       ? live
@@ -170,9 +161,32 @@ async function publishFrozen(
   return version;
 }
 
-/** The version with the highest number, published or not. */
-async function lastVersion({ models }: Context, agentId: string): Promise<VersionDocument | null> {
-  return models.versions.findOne({ agent_id: agentId }).sort({ version_number: -1 }).lean<VersionDocument>();
+/** The version with the highest number, published or not, and the published one. */
+async function versionsBefore(context: Context, agentId: string) {
+  // The last first: a version that comes in between has its number, or is the one that is found.
+  const last = await context.models.versions
+    .findOne({ agent_id: agentId })
+    .sort({ version_number: -1 })
+    .lean<VersionDocument>();
+  return { last, live: await newestVersion(context, agentId) };
+}
+
+/** As `versionsBefore`. Throws `agent_not_published`. */
+async function publishedBefore(context: Context, agentId: string) {
+  const { last, live } = await versionsBefore(context, agentId);
+  if (!live) throw fault('agent_not_published');
+  return { last, live };
+}
+
+/** The last version if it equals this one, otherwise a new one that is not published. */
+async function versionForShare(
+  context: Context,
+  agent: AgentDocument,
+  last: VersionDocument | null,
+  frozen: Frozen,
+): Promise<VersionDocument | null> {
+  if (last?.config_hash === frozen.config_hash) return last;
+  return insertAfter(context, agent, last, { frozen, labels: NO_LABELS, forShare: true });
 }
 
 /** Stores a version under the number after `last`; null if another one has it. Throws `versions_reached`. */
