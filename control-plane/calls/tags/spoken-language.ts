@@ -3,7 +3,7 @@
  * is not Latin, otherwise by function words of a few languages that are not words of the others. Says nothing
  * where that is not certain: what some recognisers say of the language is not stored with the words.
  */
-import { wordsOf } from './words.ts';
+import { countsOf, wordsOf } from './words.ts';
 
 /** Letters of a script that tell, and their least share of all letters. */
 const FEWEST_LETTERS = 40;
@@ -62,13 +62,14 @@ export function spokenLanguage(lines: readonly string[]): string | null {
 }
 
 function latinLanguage(lines: readonly string[]): string | null {
-  const counts = new Map<string, number>();
+  const spoken: string[] = [];
   let left = MOST_CHARS;
   for (const line of lines) {
     if (left <= 0) break;
     left -= line.length;
-    for (const word of wordsOf(line)) counts.set(word, (counts.get(word) ?? 0) + 1);
+    spoken.push(...wordsOf(line));
   }
+  const counts = countsOf(spoken);
   const found = Object.entries(FUNCTION_WORDS)
     .map(([language, words]) => ({
       language,
