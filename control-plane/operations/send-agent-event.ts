@@ -7,9 +7,9 @@ import { newDelivery } from '../calls/outbox/new-delivery.ts';
 import { promoteNext } from '../calls/outbox/relay.ts';
 import { loadSession, payloadContext, sealerOf } from '../calls/sessions/session-store.ts';
 import { postCallSecret } from '../catalogue/agents/config-secrets.ts';
+import { versionById } from '../catalogue/agents/newest-version.ts';
 import { type Context, now } from '../platform/context.ts';
 import { insertDocuments } from '../platform/store/insert-documents.ts';
-import type { VersionDocument } from '../platform/store/models/version-model.ts';
 
 /** After every other event of the session, whose analysis may be repeated many times. */
 const RANK = 1_000_000;
@@ -31,7 +31,7 @@ export async function sendAgentEvent(
 ): Promise<void> {
   const [session, version] = await Promise.all([
     loadSession(context, sessionId),
-    context.models.versions.findById(versionId).lean<VersionDocument>(),
+    versionById(context, versionId),
   ]);
   const sealer = session && sealerOf(context, session);
   const endpoints = (version?.config.webhooks.post_call ?? []).filter(({ extra_events: events }) =>

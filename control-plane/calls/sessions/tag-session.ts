@@ -1,5 +1,6 @@
 /** Computes the tags of a stored session, for its record and for the scorecard of its agent. */
 import type { SessionItem } from '#protocol/session-record.ts';
+import { versionById } from '../../catalogue/agents/newest-version.ts';
 import type { Context } from '../../platform/context.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
 import type { VersionDocument } from '../../platform/store/models/version-model.ts';
@@ -11,14 +12,6 @@ type Tagged = Pick<
   SessionDocument,
   'status' | 'version_id' | 'started_at' | 'silences' | 'overlaps' | 'media_quality'
 >;
-
-/** The version of a session; null once it is deleted with its agent. The result is cached and shared. */
-export function versionOfSession(
-  { caches, models }: Parts,
-  { version_id: id }: Pick<SessionDocument, 'version_id'>,
-): Promise<VersionDocument | null> {
-  return caches.versions(id, () => models.versions.findById(id).lean<VersionDocument>().exec());
-}
 
 /** The tags of a call that has ended; `items` is its timeline. */
 export function tagSession(
@@ -47,7 +40,7 @@ export async function tagsRecord(
   tags?: { tag: CallTag['tag']; count: number; moments: { at_ms: number; evidence: string }[] }[];
 }> {
   if (session.status !== 'completed' || session.version_id === '') return {};
-  const tags = tagSession(session, items, await versionOfSession(context, session));
+  const tags = tagSession(session, items, await versionById(context, session.version_id));
   if (tags.length === 0) return {};
   return {
     tags: tags.map(({ moments, ...tag }) => ({ ...tag, moments: moments.map((one) => ({ ...one })) })),

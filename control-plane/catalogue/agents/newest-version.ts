@@ -17,3 +17,14 @@ export function newestVersion(
       .exec(),
   );
 }
+
+/**
+ * A version by its id; null once it is deleted with its agent. The result is cached and shared and must not
+ * be modified.
+ */
+export function versionById(
+  { models, caches }: Pick<Context, 'models' | 'caches'>,
+  id: string,
+): Promise<VersionDocument | null> {
+  return caches.versions(id, () => models.versions.findById(id).lean<VersionDocument>().exec());
+}

@@ -8,7 +8,7 @@ import type { Context } from '../../platform/context.ts';
 import type { SessionShare } from '../../platform/store/models/session-share.ts';
 import type { ShareDocument } from '../../platform/store/models/share-model.ts';
 import type { VersionDocument } from '../../platform/store/models/version-model.ts';
-import { newestVersion } from './newest-version.ts';
+import { newestVersion, versionById } from './newest-version.ts';
 
 /** Bytes of the hash that become a number: a double holds all of them. */
 const DRAW_BYTES = 6;
@@ -50,9 +50,7 @@ export async function versionOfCall(
   if (!share || !isRunning(share, published)) return { version: published, share: null };
   const arm = isDrawn(share, call) ? 'share' : 'published';
   if (arm === 'published') return { version: published, share: noted(share, arm, published) };
-  const version = await context.caches.versions(share.version_id, () =>
-    context.models.versions.findById(share.version_id).lean<VersionDocument>(),
-  );
+  const version = await versionById(context, share.version_id);
   // Deleted with its agent meanwhile.
   if (!version) return { version: published, share: null };
   return { version, share: noted(share, arm, version) };

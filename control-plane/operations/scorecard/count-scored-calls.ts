@@ -6,8 +6,9 @@
  */
 import { toAnalysis } from '../../calls/sessions/session-record.ts';
 import { headOf, loadSession, sealerOf } from '../../calls/sessions/session-store.ts';
-import { tagSession, versionOfSession } from '../../calls/sessions/tag-session.ts';
+import { tagSession } from '../../calls/sessions/tag-session.ts';
 import { readTimeline } from '../../calls/sessions/timeline.ts';
+import { versionById } from '../../catalogue/agents/newest-version.ts';
 import type { Context } from '../../platform/context.ts';
 import { insertDocuments } from '../../platform/store/insert-documents.ts';
 import {
@@ -85,7 +86,7 @@ async function scoresOf(context: Parts, sessions: readonly DueSession[]): Promis
   const scored: Scored[] = [];
   for (const session of sessions) {
     if (!session.is_listed || session.status !== 'completed') continue;
-    const version = await versionOfSession(context, session);
+    const version = await versionById(context, session.version_id);
     if (!version) continue;
     const whole = await loadSession(context, session._id);
     if (!whole) continue;
