@@ -4,12 +4,12 @@
  * speech) are never part of it: they are stored separately, encrypted, and read back as `has_secret`.
  */
 import { z } from 'zod';
+import { analysisName } from './analysis-name.ts';
 import { customSpeech } from './custom-speech.ts';
 import { SPEAKING_LANGUAGES } from './languages.ts';
 import { LIMITS } from './limits.ts';
 import { scorecardSection } from './scorecard.ts';
 
-const analysisName = z.string().regex(/^[a-z][a-z0-9_]{0,63}$/);
 const variableValue = z.union([z.string().max(LIMITS.variableChars), z.number(), z.boolean()]);
 
 /** Name of a dynamic variable. */

@@ -3,6 +3,7 @@
  * and the rates that are watched. An optional section of the configuration, absent until set.
  */
 import { z } from 'zod';
+import { analysisName } from './analysis-name.ts';
 
 /** What can have gone wrong in a call, as far as facts tell. */
 export const CALL_TAGS = [
@@ -73,6 +74,6 @@ export function mergeScorecard(
 function isRate(rate: string): boolean {
   return (
     (CALL_TAGS as readonly string[]).includes(rate) ||
-    (rate.startsWith(CRITERION_PREFIX) && /^[a-z][a-z0-9_]{0,63}$/.test(rate.slice(CRITERION_PREFIX.length)))
+    (rate.startsWith(CRITERION_PREFIX) && analysisName.safeParse(rate.slice(CRITERION_PREFIX.length)).success)
   );
 }
