@@ -12,7 +12,7 @@ import { KEYS_PATH } from '#protocol/call-file.ts';
 import type { Context } from '../../platform/context.ts';
 import { callerOf, requireExportRight } from '../../platform/http/auth.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
-import { exportingCall } from '../../platform/limits/request-places.ts';
+import { workingOnCalls } from '../../platform/limits/request-places.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
 import { isLive } from '../../platform/store/session-status.ts';
 import { findSession } from '../sessions/find-session.ts';
@@ -48,7 +48,7 @@ export function registerCallFileRoutes(app: ApiServer, context: Context): void {
       const page = await callPage();
       if (!page) throw fault('call_page_not_built');
       const redactions = new Set(request.body.redact as Redaction[]);
-      await exportingCall(context, caller, async () => {
+      await workingOnCalls(context, caller, 'callFiles', async () => {
         const call = { session, redactions, page };
         const parts = await partsOf(context, call);
         context.logger.info({ sessionId: session._id, keyId: caller.keyId }, 'call exported');

@@ -9,7 +9,7 @@ import { replayOutcome, replaySettings } from '#protocol/replay.ts';
 import type { Context } from '../../platform/context.ts';
 import { callerOf } from '../../platform/http/auth.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
-import { runningCallsAgain } from '../../platform/limits/request-places.ts';
+import { workingOnCalls } from '../../platform/limits/request-places.ts';
 import { isLive } from '../../platform/store/session-status.ts';
 import { findSession } from '../sessions/find-session.ts';
 import { readFlightLog, readWholeFlightLog } from './recording-store.ts';
@@ -46,7 +46,7 @@ export function registerFlightLogRoutes(app: ApiServer, context: Context): void 
         throw fault('conflict', {
           detail: 'The call is still running; it can be replayed once it has ended',
         });
-      return runningCallsAgain(context, caller, 'replays', async () => {
+      return workingOnCalls(context, caller, 'replays', async () => {
         const log = await readWholeFlightLog(context, session, LIMITS.replayedLogBytes);
         if (!log) throw fault('flight_log_unreadable', { limit: LIMITS.replayedLogBytes });
         if (log.length === 0) throw fault('not_found');

@@ -9,7 +9,7 @@ import { findAgent } from '../../catalogue/agents/agent-store.ts';
 import type { Context } from '../../platform/context.ts';
 import { callerOf } from '../../platform/http/auth.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
-import { runningCallsAgain } from '../../platform/limits/request-places.ts';
+import { workingOnCalls } from '../../platform/limits/request-places.ts';
 import { findSessionPage } from '../../platform/store/find-session-page.ts';
 import { UNDER_WAY_STATUSES } from '../../platform/store/session-status.ts';
 import { DETAIL_FIELDS } from '../sessions/session-record.ts';
@@ -61,7 +61,7 @@ export function registerTuningRoutes(app: ApiServer, context: Context): void {
       const agent = await findAgent(context, teamId, request.params.agent_id);
       const untilMs = context.clock.now() + LONGEST_MS;
       const wanted = { teamId, agentId: agent._id, calls: request.query.calls, untilMs };
-      const tally = await runningCallsAgain(context, caller, 'tunings', () => judgeCalls(context, wanted));
+      const tally = await workingOnCalls(context, caller, 'tunings', () => judgeCalls(context, wanted));
       return resultOf(tally);
     },
   );

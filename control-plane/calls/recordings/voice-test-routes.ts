@@ -6,7 +6,7 @@ import { VOICE_FAULTS, voiceTest } from '#protocol/voice-test.ts';
 import type { Context } from '../../platform/context.ts';
 import { callerOf } from '../../platform/http/auth.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
-import { runningCallsAgain } from '../../platform/limits/request-places.ts';
+import { workingOnCalls } from '../../platform/limits/request-places.ts';
 import { isLive } from '../../platform/store/session-status.ts';
 import { findSession } from '../sessions/find-session.ts';
 import { readHeardCall } from './heard-call.ts';
@@ -43,7 +43,7 @@ export function registerVoiceTestRoutes(app: ApiServer, context: Context): void 
       const session = await findSession(context, caller.teamId, request.params.session_id);
       if (isLive(session.status))
         throw fault('conflict', { detail: 'The call is still running: make a test of it once it has ended' });
-      const made = await runningCallsAgain(context, caller, 'replays', async () => {
+      const made = await workingOnCalls(context, caller, 'replays', async () => {
         const limit = LIMITS.replayedLogBytes;
         const log = await readWholeFlightLog(context, session, limit);
         if (log?.length === 0) throw fault('call_not_recorded');

@@ -9,7 +9,7 @@ import { type Caller, callerOf, requireBeta } from '../../platform/http/auth.ts'
 import { listOf, listQuery } from '../../platform/http/lists.ts';
 import { keyedHeaders, makeOnce } from '../../platform/http/once-per-key.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
-import { runningCallsAgain } from '../../platform/limits/request-places.ts';
+import { workingOnCalls } from '../../platform/limits/request-places.ts';
 import { findPage } from '../../platform/store/find-page.ts';
 import { judgeBody } from './judge-wanted.ts';
 import {
@@ -53,7 +53,7 @@ export function registerRehearsalRoutes(app: ApiServer, context: Context): void 
       if (request.body.judge) requireBeta(context, caller);
       const rehearsal = await makeOnce(context, request, {
         make: (id) =>
-          runningCallsAgain(context, caller, 'rehearsals', () =>
+          workingOnCalls(context, caller, 'rehearsals', () =>
             startRehearsal(context, { ...ownerOf(caller), agentId, id }, request.body),
           ),
         find: (id) => findRehearsal(context, agentId, id),
@@ -71,7 +71,7 @@ export function registerRehearsalRoutes(app: ApiServer, context: Context): void 
     async (request) => {
       const caller = callerOf(request);
       const { agent_id: agentId } = request.params;
-      return runningCallsAgain(context, caller, 'estimates', () =>
+      return workingOnCalls(context, caller, 'estimates', () =>
         estimateRehearsal(context, { ...ownerOf(caller), agentId }, request.body),
       );
     },

@@ -173,8 +173,8 @@ export async function suggesting<Answer>(
   return ask().finally(leave);
 }
 
-/** Work that runs ended calls again, in a thread of a worker. */
-const RUN_AGAIN = {
+/** Work on ended calls: a worker runs them again in a thread, or one is written to a file. */
+const CALL_WORK = {
   tunings: { atOnce: LIMITS.tuningsAtOnce, aMinute: LIMITS.tuningsPerMinute, what: 'tunings of agents' },
   replays: { atOnce: LIMITS.replaysAtOnce, aMinute: LIMITS.replaysPerMinute, what: 'replays of calls' },
   rehearsals: {
@@ -187,43 +187,26 @@ const RUN_AGAIN = {
     aMinute: LIMITS.estimatesPerMinute,
     what: 'estimates of rehearsals',
   },
+  callFiles: { atOnce: LIMITS.callFilesAtOnce, aMinute: LIMITS.callFilesPerMinute, what: 'exports of calls' },
 } as const;
 
 /**
- * Runs ended calls of an account again, using one of its places for it. Throws `too_many_at_once`,
+ * Runs work of an account on its ended calls, using one of its places for it. Throws `too_many_at_once`,
  * `too_many_a_minute`, and whatever `run` throws.
  */
-export async function runningCallsAgain<Answer>(
+export async function workingOnCalls<Answer>(
   context: Parts,
   { teamId }: Caller,
-  kind: keyof typeof RUN_AGAIN,
+  kind: keyof typeof CALL_WORK,
   run: () => Promise<Answer>,
 ): Promise<Answer> {
-  const { atOnce, aMinute, what } = RUN_AGAIN[kind];
+  const { atOnce, aMinute, what } = CALL_WORK[kind];
   await requireRate(context, { key: `${kind}:${teamId}`, limit: aMinute, what });
   const leave = takePlace(inProgress(context)[kind], teamId, {
     limit: atOnce,
     what: `${what} in progress`,
   });
   return run().finally(leave);
-}
-
-/**
- * Writes a call of an account to a file, using one of its places until it is written. Throws
- * `too_many_at_once`, `too_many_a_minute`, and whatever `write` throws.
- */
-export async function exportingCall<Answer>(
-  context: Parts,
-  { teamId }: Caller,
-  write: () => Promise<Answer>,
-): Promise<Answer> {
-  const { callFilesAtOnce: limit, callFilesPerMinute: aMinute } = LIMITS;
-  await requireRate(context, { key: `call-files:${teamId}`, limit: aMinute, what: 'exports of calls' });
-  const leave = takePlace(inProgress(context).callFiles, teamId, {
-    limit,
-    what: 'exports of calls in progress',
-  });
-  return write().finally(leave);
 }
 
 /** Throws `overdrawn` if the account is further below zero than the operator allows. */
