@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { analysisName } from './analysis-name.ts';
 
-/** What can have gone wrong in a call, as far as facts tell. */
+/** Faults of a call that its stored facts show. */
 export const CALL_TAGS = [
   'dead_air',
   'talked_over',
@@ -21,7 +21,7 @@ export type CallTagName = (typeof CALL_TAGS)[number];
 /** Times from which on a silence, an overlap and a tool are tagged, ms. */
 export const TAG_THRESHOLDS = { dead_air_ms: 4_000, talked_over_ms: 1_500, slow_tool_ms: 3_000 } as const;
 
-/** A rate without enough calls behind it opens no alert. */
+/** A rate of fewer calls opens no alert, unless its rule says otherwise. */
 export const DEFAULT_AT_LEAST_CALLS = 30;
 const MAX_ALERTS = 20;
 const MAX_WORDS = 100;

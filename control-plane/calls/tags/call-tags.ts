@@ -1,6 +1,6 @@
 /**
- * The tags of an ended call: what went wrong in it as far as facts tell, each with its moments. A pure
- * function of what is stored of the call, in time linear in that.
+ * The tags of an ended call: the faults that its stored facts show, each with its moments. A pure function of
+ * these facts, in time linear in their size.
  */
 import { CALL_TAGS, type CallTagName, type Scorecard, TAG_THRESHOLDS } from '#config/scorecard.ts';
 import {
@@ -23,7 +23,7 @@ const LAST_LINES = 3;
 const FEWEST_FOREIGN = 2;
 const EVIDENCE_CHARS = 160;
 
-/** What is stored of a call. */
+/** The stored facts of a call. */
 export interface CallRecord {
   readonly startedAt: Date | null;
   /** In the order of their times. */

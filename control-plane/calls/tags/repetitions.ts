@@ -6,7 +6,7 @@ const NEARLY_SAME = 0.8;
 /** Messages of one side that are looked at: more than are said in an hour. */
 export const MOST_LINES = 1_000;
 
-/** What counts as a repetition. */
+/** When a message counts as a repetition. */
 export interface RepetitionRule {
   /** Shorter messages, such as `yes please`, may be said often. */
   readonly words: number;

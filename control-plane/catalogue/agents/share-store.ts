@@ -85,7 +85,7 @@ async function trySetShare(
     ? { share, watch, at_least_calls }
     : newShare(context, { teamId, version, live, wanted });
   const rev = before?.rev ?? null;
-  // What has not been told of an earlier share is kept.
+  // The stops of earlier shares that are not told yet stay in the document.
   const set = { $set: { ...change, rev: (rev ?? 0) + 1 } };
   const isStored = await replaceGuarded(context.models.shares, { id: agentId, rev }, set);
   return isStored ? findShare(context, agentId) : null;

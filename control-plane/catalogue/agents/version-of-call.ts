@@ -28,7 +28,7 @@ export interface CalledVersion {
   readonly share: SessionShare | null;
 }
 
-/** A call, as far as its version depends on it. */
+/** The parts of a call that decide its version. */
 export interface DrawnCall {
   /** The caller's number, or a lasting id of the person; empty or null if unknown or withheld. */
   readonly caller: string | null;

@@ -5,13 +5,13 @@ import type { TriedSettings } from '#protocol/tuning.ts';
 export const EAGERNESS = ['relaxed', 'balanced', 'eager'] as const;
 export type Eagerness = (typeof EAGERNESS)[number];
 
-/** What a learner may change of an agent. */
+/** The settings of an agent that a learner may change. */
 export interface Setting {
   readonly eagerness: Eagerness;
   readonly response_wait_ms: number;
 }
 
-/** What a learner must keep. */
+/** The bounds of a learner. */
 export interface LearningRules {
   readonly wait_min_ms: number;
   readonly wait_max_ms: number;
@@ -25,7 +25,7 @@ export interface LearningRules {
 /** Two neighbouring waits differ by this factor: a step is less than a tenth of the wait. */
 const STEP = 1.08;
 const ROUND_MS = 10;
-/** No answer is heard later after its turn is taken; of longer waits nothing could be seen. */
+/** An answer is heard at most this long after its turn is taken; the caller’s own course is seen until then. */
 const LONGEST_ANSWER_MS = 1_200;
 /** As `CUT_OFF_WITHIN_MS` of the runtime: a caller who goes on within it is cut off. */
 const WINDOW_MS = 1_500;
@@ -53,7 +53,7 @@ export function shownBy(rules: LearningRules, { response_wait_ms: waitMs }: Sett
 }
 
 /**
- * A setting whose calls show the outcome of this one and of less patient ones, as far as the rules permit;
+ * A more patient setting within the rules, whose calls show the outcome of this one and of less patient ones;
  * null if none is much more patient.
  */
 export function morePatient(rules: LearningRules, { eagerness, ...setting }: Setting): Setting | null {

@@ -1,6 +1,6 @@
 /**
- * Judges the candidates of a learner on logged calls (off-policy). For each candidate only calls count whose
- * agent waited so much longer that the logs show what the caller did: a turn that stays unknown counts as a
+ * Judges the candidates of a learner on logged calls (off-policy). A call counts for a candidate only if its
+ * agent waited so much longer that the log shows what the caller did. A turn that stays unknown counts as a
  * caller cut off. From the most patient setting on, each must keep the bound with a confidence of 99 %; the
  * first that does not ends the row, so that trying many settings does not make one of them look good by
  * chance (fixed-sequence testing: W. Maurer, L. Hothorn, W. Lehmacher, 1995).
@@ -22,7 +22,7 @@ export const Z_ONE_SIDED = 2.326347874040841;
 const MOST_UNKNOWN = 0.05;
 const FEWEST_TURNS = 1_000;
 const FEWEST_CALLS = 100;
-/** So many turns of the last days, in which more callers would be cut off, outweigh all that was before. */
+/** With at least this many turns, the last days alone rule out a candidate that breaks the bound in them. */
 const LATE_TURNS = 300;
 
 /** Sums of calls that ran one setting. */
@@ -96,7 +96,7 @@ function judgeRow(
   return { certified, turns };
 }
 
-/** What the calls show about a setting, summed; null if nothing. */
+/** Sums over all calls that show the outcome of a setting; null without any. */
 function shownIn(evidence: readonly Evidence[], setting: Setting): SettingSums | null {
   const key = settingKey(setting);
   const shown = evidence.flatMap(({ sums }) => {

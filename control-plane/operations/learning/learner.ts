@@ -25,7 +25,7 @@ import { nextStep, type Step } from './next-step.ts';
 
 const TICK_MS = 60_000;
 const LEASE_MS = 60_000;
-/** A look is slow and patient by intention. */
+/** Not slow replies and dead air: the longer waits of a look cause them by intention. */
 const WATCHED = ['failed', 'unsuccessful'] as const;
 const SLOW_MS = 2_000;
 const AT_LEAST_CALLS = 30;

@@ -1,7 +1,7 @@
 /**
- * What a learner does next (docs/regret.md#the-learner). Pure: rules, published setting and sums of measured
- * calls in, one step with its reason out. A setting is published only after logged calls have shown that it
- * keeps the bound, and a share of callers has had it.
+ * Chooses the next step of a learner (docs/regret.md#the-learner). Pure: rules, published setting and sums of
+ * measured calls in, one step with its reason out. A setting is published only after logged calls have shown
+ * that it keeps the bound, and a share of callers has had it.
  */
 import { clusteredShare, ratio } from '#base/intervals.ts';
 import type { RegretSums } from '#protocol/regret-tally.ts';

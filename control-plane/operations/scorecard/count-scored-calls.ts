@@ -27,10 +27,10 @@ import { endOf, listOf, type Scored, storeWatch } from './store-watch.ts';
 
 type Parts = Pick<Context, 'models' | 'caches' | 'clock' | 'dataKeys' | 'metrics' | 'logger'>;
 
-/** What decides whether a session is counted, and with which version. */
+/** The fields that decide whether a session is counted, and with which version. */
 type DueSession = Pick<SessionDocument, '_id' | 'due' | 'is_listed' | 'status' | 'version_id'>;
 
-/** What is stored before a batch. */
+/** The stored state before a batch. */
 interface Before {
   readonly cards: ReadonlyMap<string, ScorecardDocument>;
   readonly watch: ScoreWatchDocument | null;
@@ -99,7 +99,7 @@ async function scoresOf(context: Parts, sessions: readonly DueSession[]): Promis
   return scored.sort((a, b) => endOf(a).getTime() - endOf(b).getTime());
 }
 
-/** Keeps what was found in each call, for lists of calls; a repetition changes nothing. */
+/** Stores the findings of each call, for lists of calls; a repetition changes nothing. */
 async function keepFound(context: Parts, scored: readonly Scored[]): Promise<void> {
   const found = scored.flatMap(({ session, score, version }): ScoredCallDocument[] =>
     session.wrapped_key === null || score.tags.length + score.criteria.length === 0

@@ -1,4 +1,4 @@
-/** What a call adds to the scorecard of its agent, and the sums over such calls. Pure. */
+/** The score of a call, and the sums over scored calls. Pure. */
 import { CALL_TAGS, type CallTagName } from '#config/scorecard.ts';
 import type {
   CriterionResult,
@@ -49,7 +49,7 @@ export function addSums(a: Sums, b: Sums): Sums {
   };
 }
 
-/** What a list of calls is asked for: a tag, or how a criterion was judged, with a version or any. */
+/** The label by which calls are listed: a tag or a judged criterion, of one version or of any. */
 export function labelOf(
   of: { readonly tag: string } | { readonly criterion: string; readonly result: CriterionResult },
   version: number | null,

@@ -28,7 +28,7 @@ export function endOf({ session }: Scored): Date {
   return session.ended_at ?? session.created_at;
 }
 
-/** The calls that a document has by now and whose sessions may not say so. */
+/** Ids of the calls that a document has counted and whose sessions may still be due. */
 export function listOf(
   recent: readonly string[],
   due: ReadonlySet<string>,
@@ -54,7 +54,7 @@ export async function storeWatch(
   if (rules.length === 0 && before.rates.length === 0) return true;
   const calls = added.map((one) => ({ score: one.score, endedAt: endOf(one) }));
   const { rates, closed, changed } = watchRates(before, calls, { rules, at: now(context), newId });
-  // One that has not been erased: its key seals the events.
+  // A session that has not been erased: its key seals the events.
   const keyed = added.findLast(({ session }) => session.wrapped_key !== null);
   const sessionId = keyed?.session._id ?? watch?.session_id ?? '';
   const set = {

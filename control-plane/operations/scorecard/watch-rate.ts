@@ -24,8 +24,8 @@ export const CALLS_PER_FALSE_RETURN = 10_000;
 const FACTORS = [1.5, 2, 3, 6];
 const DRIFT = 1;
 /**
- * A sum grows no further than far beyond an alert: where one waits for more calls, what was long ago is
- * forgotten as soon as elsewhere.
+ * Limit of a sum, far above an alert. Without it, a sum would grow on while an alert waits for enough calls,
+ * and old calls would then weigh longer than for other rates.
  */
 const MOST = 1e9;
 
@@ -44,7 +44,7 @@ export interface RatedCall {
   readonly at: Date;
 }
 
-/** The evidence that the rate is on this side of the limit, with one more call. */
+/** Adds a call to the evidence that the rate is on this side of the limit. */
 export function withCall(
   before: StoredEvidence,
   { limit, side }: { readonly limit: number; readonly side: AlertSide },
@@ -55,7 +55,7 @@ export function withCall(
   );
   const drift = Math.min(Math.log(MOST), Math.max(0, before.drift + Math.log(ratios[DRIFT] ?? 1)));
   const sums = ratios.map((ratio, index) => Math.min(MOST, (1 + (before.sums[index] ?? 0)) * ratio));
-  // Where the calls so far speak against a change, it has not begun.
+  // The calls so far speak against a change: it has not begun.
   if (drift === 0) return { ...NO_EVIDENCE, sums };
   return {
     sums,

@@ -24,7 +24,7 @@ export interface WatchedCall {
   readonly endedAt: Date;
 }
 
-/** What is watched, and how an alert gets its time and id. */
+/** The rules that are watched; time and ids of new alerts. */
 export interface Watching {
   readonly rules: readonly AlertRule[];
   readonly at: Date;
@@ -71,7 +71,7 @@ function isSame(a: AlertRule, b: AlertRule): boolean {
   );
 }
 
-/** Whether a call counts for the rate; null if it does not tell. */
+/** Whether a call is a hit of the rate; null if the call does not show it. */
 function hitOf(rate: string, { tags, criteria }: CallScore): boolean | null {
   if (!rate.startsWith(CRITERION_PREFIX)) return tags.some((tag) => tag === rate);
   const result = criteria.find(({ name }) => CRITERION_PREFIX + name === rate)?.result ?? 'unknown';

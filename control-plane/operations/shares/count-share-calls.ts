@@ -170,7 +170,7 @@ function untoldStop(
     version_number: share.version_number,
     beside_id: share.beside_id,
     beside_number: share.beside_number,
-    // One that has not been erased: its key seals the event.
+    // A session that has not been erased: its key seals the event.
     session_id: counted.findLast(({ wrapped_key }) => wrapped_key !== null)?._id ?? '',
     end,
     arms: { share: arms.share.rates[measure], published: arms.published.rates[measure] },

@@ -1,4 +1,4 @@
-/** What happened in an ended call, as far as it can be told: a rate counts only calls in which it can. */
+/** Measures an ended call for the rates of a share. A rate leaves out calls that do not show it. */
 import type { AnalysisResult, EndReason, TurnSilence } from '#protocol/session-record.ts';
 import { isDeadAir } from '../../calls/tags/dead-air.ts';
 import type { ShareMeasure } from '../../platform/store/models/share-model.ts';
@@ -20,7 +20,7 @@ const FAILURES: ReadonlySet<EndReason | null> = new Set<EndReason>([
   'agent_join_timeout',
 ]);
 
-/** Whether each of them happened; null where the call does not tell. */
+/** Whether each of them happened; null where the call does not show it. */
 export function measureCall(
   facts: CallFacts,
   slowMs: number,

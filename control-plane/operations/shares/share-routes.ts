@@ -44,7 +44,7 @@ const atLeastCalls = z
   .max(100_000)
   .describe('Calls that each of the two versions needs before the share can be stopped on harm.');
 
-/** What is watched unless the request says otherwise: a transfer may be what the version is for. */
+/** Watched by default: all but transfers, which may be the purpose of the version. */
 const WATCHED: readonly ShareMeasure[] = ['failed', 'unsuccessful', 'slow', 'dead_air'];
 
 const watched = z.strictObject({

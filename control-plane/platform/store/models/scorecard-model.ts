@@ -1,5 +1,5 @@
 /**
- * What is kept of the ended calls of an agent (docs/scorecard.md): sums by day and version, a small document
+ * Kept of the ended calls of an agent (docs/scorecard.md): sums by day and version, a small document
  * for each call in which something was found, and the state of the rates that are watched. Each document is
  * changed by one guarded update, so that a call is in it once.
  */
@@ -48,7 +48,7 @@ export interface ScoredCallDocument {
   end_reason: string | null;
   tags: string[];
   criteria: { name: string; result: CriterionResult }[];
-  /** What lists are asked for: a tag, or criterion and result, each also with the version. */
+  /** By these, calls are listed: a tag, or criterion and result, each also with the version. */
   labels: string[];
 }
 

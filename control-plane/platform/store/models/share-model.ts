@@ -8,7 +8,7 @@ import { modelOf } from '../schema.ts';
 import type { StoredSums } from './call-count-model.ts';
 import type { ShareArm } from './session-share.ts';
 
-/** What can happen in a call, each of them rather less than more: the rates that are compared. */
+/** The rates that are compared: of calls in which this happens. Less is better. */
 export const SHARE_MEASURES = ['failed', 'unsuccessful', 'slow', 'dead_air', 'transferred'] as const;
 export type ShareMeasure = (typeof SHARE_MEASURES)[number];
 
