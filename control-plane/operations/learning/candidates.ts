@@ -25,7 +25,7 @@ export interface LearningRules {
 /** Two neighbouring waits differ by this factor: a step is less than a tenth of the wait. */
 const STEP = 1.08;
 const ROUND_MS = 10;
-/** An answer is heard at most this long after its turn is taken; the caller’s own course is seen until then. */
+/** An answer is heard at most this long after its turn is taken; until then the caller is not disturbed. */
 const LONGEST_ANSWER_MS = 1_200;
 /** As `CUT_OFF_WITHIN_MS` of the runtime: a caller who goes on within it is cut off. */
 const WINDOW_MS = 1_500;

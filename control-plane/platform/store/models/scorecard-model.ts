@@ -1,5 +1,5 @@
 /**
- * Kept of the ended calls of an agent (docs/scorecard.md): sums by day and version, a small document
+ * The records of the ended calls of an agent (docs/scorecard.md): sums by day and version, a small document
  * for each call in which something was found, and the state of the rates that are watched. Each document is
  * changed by one guarded update, so that a call is in it once.
  */
