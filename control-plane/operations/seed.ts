@@ -8,6 +8,7 @@ import { postStartingCredit } from '../accounts/keys/accounts.ts';
 import { patchDraft } from '../catalogue/agents/agent-store.ts';
 import { createAgent, platformDefaults } from '../catalogue/agents/create-agent.ts';
 import { publishAgent } from '../catalogue/agents/publish.ts';
+import { newNumber } from '../catalogue/numbers/new-number.ts';
 import { type Context, now } from '../platform/context.ts';
 import { hashKey } from '../platform/http/auth.ts';
 import { isDuplicateKey } from '../platform/store/duplicate-key.ts';
@@ -107,9 +108,8 @@ async function seedDemoAgent(context: Context): Promise<void> {
 }
 
 async function seedDemoNumber(context: Context): Promise<string | null> {
-  const at = now(context);
-  await createUnlessPresent(() =>
-    context.models.numbers.create({
+  const number = newNumber(
+    {
       _id: DEMO_NUMBER_ID,
       team_id: ROOT.teamId,
       workspace_id: ROOT.workspaceId,
@@ -119,16 +119,12 @@ async function seedDemoNumber(context: Context): Promise<string | null> {
       label: 'Demo',
       agent_id: DEMO_AGENT_ID,
       status: 'active',
-      status_detail: '',
-      transfer_caller_id: 'agent_number',
-      carrier_number_id: '',
-      rent_day: '',
       sip: null,
       is_proven: true,
-      created_at: at,
-      updated_at: at,
-    }),
+    },
+    now(context),
   );
+  await createUnlessPresent(() => context.models.numbers.create(number));
   return findDemoNumber(context);
 }
 

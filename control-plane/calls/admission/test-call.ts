@@ -7,7 +7,8 @@ import { z } from 'zod';
 import { SealBroken } from '#base/sealer.ts';
 import { fault } from '#config/errors.ts';
 import { type AdmissionRequest, TEST_CALL_HEADER } from '#protocol/sip-admission.ts';
-import { type Context, newId } from '../../platform/context.ts';
+import { newNumber } from '../../catalogue/numbers/new-number.ts';
+import { type Context, newId, now } from '../../platform/context.ts';
 import type { NumberDocument } from '../../platform/store/models/number-model.ts';
 
 /** Purpose of the sealed proof: it opens no stored secret, and no stored secret passes for a proof. */
@@ -84,25 +85,21 @@ export function numberOfTest(
   { clock }: Pick<Context, 'clock'>,
   { agent_id, team_id, workspace_id, user_id }: TestedAgent,
 ): NumberDocument {
-  const at = new Date(clock.wallTime());
-  return {
-    _id: `test:${agent_id}`,
-    team_id,
-    workspace_id,
-    user_id,
-    phone_number: '',
-    provider: 'managed',
-    label: '',
-    agent_id,
-    status: 'active',
-    status_detail: '',
-    transfer_caller_id: 'agent_number',
-    carrier_number_id: '',
-    rent_day: '',
-    sip: null,
-    created_at: at,
-    updated_at: at,
-  };
+  return newNumber(
+    {
+      _id: `test:${agent_id}`,
+      team_id,
+      workspace_id,
+      user_id,
+      phone_number: '',
+      provider: 'managed',
+      label: '',
+      agent_id,
+      status: 'active',
+      sip: null,
+    },
+    now({ clock }),
+  );
 }
 
 /**

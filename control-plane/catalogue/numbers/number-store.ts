@@ -14,6 +14,7 @@ import {
   type NumberSip,
   OCCUPYING_STATUSES,
 } from '../../platform/store/models/number-model.ts';
+import { newNumber } from './new-number.ts';
 
 /** Maximum duration of a purchase. */
 const PURCHASE_MS = 60_000;
@@ -317,27 +318,23 @@ async function occupy(
 ): Promise<NumberDocument> {
   await requireAgent(context, caller.teamId, wanted.agentId);
   if (await isHosted(context, caller.teamId, wanted.phoneNumber)) throw fault('number_taken');
-  const at = now(context);
-  const number: NumberDocument = {
-    _id: wanted.id,
-    team_id: caller.teamId,
-    workspace_id: caller.workspaceId,
-    user_id: caller.userId,
-    phone_number: wanted.phoneNumber,
-    provider,
-    label: wanted.label,
-    agent_id: wanted.agentId,
-    status: 'provisioning',
-    status_detail: '',
-    transfer_caller_id: 'agent_number',
-    carrier_number_id: '',
-    rent_day: '',
-    sip,
-    // A purchase proves ownership.
-    is_proven: provider === 'managed',
-    created_at: at,
-    updated_at: at,
-  };
+  const number = newNumber(
+    {
+      _id: wanted.id,
+      team_id: caller.teamId,
+      workspace_id: caller.workspaceId,
+      user_id: caller.userId,
+      phone_number: wanted.phoneNumber,
+      provider,
+      label: wanted.label,
+      agent_id: wanted.agentId,
+      status: 'provisioning',
+      sip,
+      // A purchase proves ownership.
+      is_proven: provider === 'managed',
+    },
+    now(context),
+  );
   const places = numberPlaces(context, caller);
   if (!(await takePlace(context, places, number._id)))
     throw fault('number_limit', { limit: caller.phoneNumberLimit });
