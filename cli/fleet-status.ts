@@ -1,4 +1,5 @@
 /** The state of a fleet, read from the metrics of its parts (docs/metrics.md), and what is wrong with it. */
+import { BREAKDOWNS } from '#protocol/session-record.ts';
 import { quantile, type Sample } from './prometheus-text.ts';
 
 /** The metrics of a part; null if it does not answer. */
@@ -34,13 +35,7 @@ const QUEUES: Readonly<Record<string, { readonly alert: string; readonly seconds
   uploads: { alert: 'ParleyReportsWait', seconds: 120 },
 };
 /** End reasons that are faults of the deployment. */
-const FAULTS = new Set([
-  'agent_join_timeout',
-  'heartbeat_timeout',
-  'internal_error',
-  'llm_endpoint_failure',
-  'room_join_timeout',
-]);
+const FAULTS = new Set([...BREAKDOWNS, 'room_join_timeout']);
 
 /** The state of all parts together, and what is wrong. */
 export function fleetStatus(parts: readonly PartMetrics[]): FleetStatus {

@@ -225,6 +225,14 @@ export const endReason = z.enum([
 ]);
 export type EndReason = z.infer<typeof endReason>;
 
+/** Ends of a call that took place which neither side wanted. */
+export const BREAKDOWNS: ReadonlySet<string | null> = new Set<EndReason>([
+  'agent_join_timeout',
+  'heartbeat_timeout',
+  'internal_error',
+  'llm_endpoint_failure',
+]);
+
 export const sessionStatus = z.enum(['pending', 'active', 'completed', 'failed', 'unknown']);
 
 export const dialStatus = z.enum(['answered', 'busy', 'no_answer', 'failed']);

@@ -4,17 +4,9 @@
  */
 import { GEN_AI, type InvocationEnd, OPERATION } from '#config/gen-ai.ts';
 import { callTraceparent } from '#config/tracing.ts';
-import type { EndReason } from '#protocol/session-record.ts';
+import { BREAKDOWNS, type EndReason } from '#protocol/session-record.ts';
 import type { Context } from '../../platform/context.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
-
-/** Ends of a call that took place which no side wanted. */
-const BREAKDOWNS: ReadonlySet<EndReason> = new Set([
-  'agent_join_timeout',
-  'heartbeat_timeout',
-  'internal_error',
-  'llm_endpoint_failure',
-]);
 
 /** Records the root span of a session that has just ended. */
 export function traceSession(

@@ -1,5 +1,10 @@
 /** Measures an ended call for the rates of a share. A rate leaves out calls that do not show it. */
-import type { AnalysisResult, EndReason, TurnSilence } from '#protocol/session-record.ts';
+import {
+  type AnalysisResult,
+  BREAKDOWNS,
+  type EndReason,
+  type TurnSilence,
+} from '#protocol/session-record.ts';
 import { isDeadAir } from '../../calls/tags/dead-air.ts';
 import type { ShareMeasure } from '../../platform/store/models/share-model.ts';
 
@@ -12,21 +17,13 @@ export interface CallFacts {
   readonly criteria: AnalysisResult['criteria_results'] | null;
 }
 
-/** Ends that neither side has chosen. */
-const FAILURES: ReadonlySet<EndReason | null> = new Set<EndReason>([
-  'internal_error',
-  'llm_endpoint_failure',
-  'heartbeat_timeout',
-  'agent_join_timeout',
-]);
-
 /** Whether each of them happened; null where the call does not show it. */
 export function measureCall(
   facts: CallFacts,
   slowMs: number,
 ): Readonly<Record<ShareMeasure, boolean | null>> {
   return {
-    failed: FAILURES.has(facts.end_reason),
+    failed: BREAKDOWNS.has(facts.end_reason),
     unsuccessful: isUnsuccessful(facts.criteria),
     slow: isSlow(facts.turns, slowMs),
     dead_air: facts.silences.some((silence) => isDeadAir(silence)),
