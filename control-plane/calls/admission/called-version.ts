@@ -1,6 +1,6 @@
 /** The agent and the version that an INVITE calls: the published one, or the one of a voice test. */
 import { fault } from '#config/errors.ts';
-import { newestVersion } from '../../catalogue/agents/newest-version.ts';
+import { newestVersion, versionByNumber } from '../../catalogue/agents/newest-version.ts';
 import { draftVersion, loadPublished, type PublishedAgent } from '../../catalogue/agents/publish.ts';
 import type { Context } from '../../platform/context.ts';
 import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
@@ -20,9 +20,7 @@ export async function versionToTest(
     if (!version) throw fault('agent_not_published');
     return version;
   }
-  const version = await context.models.versions
-    .findOne({ agent_id: agent._id, version_number: wanted })
-    .lean<VersionDocument>();
+  const version = await versionByNumber(context, agent._id, wanted);
   if (!version) throw fault('tested_version_unknown', { version: wanted });
   return version;
 }

@@ -20,7 +20,7 @@ import {
 } from './agent-record.ts';
 import { draftHashes, findAgent, patchDraft } from './agent-store.ts';
 import { draftChanges } from './draft-changes.ts';
-import { newestVersion } from './newest-version.ts';
+import { newestVersion, versionByNumber } from './newest-version.ts';
 import { publishAgent } from './publish.ts';
 import { settledShare } from './share-store.ts';
 
@@ -182,9 +182,7 @@ function registerVersions(app: ApiServer, context: Context): void {
       const number = /^[1-9]\d{0,8}$/.test(request.params.version_number)
         ? Number(request.params.version_number)
         : -1;
-      const version = await context.models.versions
-        .findOne({ agent_id: agent._id, version_number: number })
-        .lean();
+      const version = await versionByNumber(context, agent._id, number);
       if (!version) throw fault('not_found');
       return toVersionRecord(version);
     },

@@ -28,3 +28,12 @@ export function versionById(
 ): Promise<VersionDocument | null> {
   return caches.versions(id, () => models.versions.findById(id).lean<VersionDocument>().exec());
 }
+
+/** A version of an agent by its number; null if there is none. */
+export async function versionByNumber(
+  { models }: Pick<Context, 'models'>,
+  agentId: string,
+  number: number,
+): Promise<VersionDocument | null> {
+  return models.versions.findOne({ agent_id: agentId, version_number: number }).lean<VersionDocument>();
+}

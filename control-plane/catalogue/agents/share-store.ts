@@ -15,7 +15,7 @@ import {
 import type { VersionDocument } from '../../platform/store/models/version-model.ts';
 import { replaceGuarded } from '../../platform/store/replace-guarded.ts';
 import { findAgent } from './agent-store.ts';
-import { newestVersion } from './newest-version.ts';
+import { newestVersion, versionByNumber } from './newest-version.ts';
 import { freezeForShare, publishAgain } from './publish.ts';
 import { isRunning } from './version-of-call.ts';
 
@@ -167,9 +167,7 @@ async function wantedVersion(
   const agent = await findAgent(context, teamId, agentId);
   if (agent.status === 'archived') throw fault('agent_archived');
   if (number === undefined) return freezeForShare(context, teamId, agentId);
-  const version = await context.models.versions
-    .findOne({ agent_id: agentId, version_number: number })
-    .lean<VersionDocument>();
+  const version = await versionByNumber(context, agentId, number);
   if (!version) throw fault('share_version_unknown', { version: number });
   return version;
 }
