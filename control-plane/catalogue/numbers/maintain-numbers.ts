@@ -1,11 +1,12 @@
 /**
  * Background upkeep of phone numbers: completes purchases interrupted by a crash and charges the daily rent.
  */
+import { utcDay } from '#base/utc-day.ts';
 import { type BackgroundLoop, startBackgroundLoop } from '../../platform/background/background-loop.ts';
 import { type Context, now } from '../../platform/context.ts';
 import { countHolder } from '../../platform/store/counted-places.ts';
 import type { NumberDocument } from '../../platform/store/models/number-model.ts';
-import { dayOf, finishAbandoned, finishProvisioning, numberPlacesOf, rentKey } from './number-store.ts';
+import { finishAbandoned, finishProvisioning, numberPlacesOf, rentKey } from './number-store.ts';
 
 const TICK_MS = 60_000;
 /** Purchases younger than this are left alone, because another process may still be working on them. */
@@ -43,7 +44,7 @@ export async function maintainNumbers(context: Context, before: Date): Promise<v
       );
     }
   }
-  const today = dayOf(now(context));
+  const today = utcDay(now(context));
   const due = await numbers
     .find({ status: 'active', rent_day: { $gt: '', $lt: today } })
     .limit(BATCH)

@@ -2,6 +2,7 @@
  * Phone numbers in the store: buy, import, bind and release. A purchase first writes its intent (status
  * `provisioning` under the unique index of occupied numbers), then charges the first day, then buys.
  */
+import { utcDay } from '#base/utc-day.ts';
 import { Fault, fault } from '#config/errors.ts';
 import { numberOf } from '#telephony/sip-address.ts';
 import { type Context, now } from '../../platform/context.ts';
@@ -137,7 +138,7 @@ export async function buyNumber(
   const bought = await settle(context, number, {
     status: 'active',
     carrier_number_id: carrierNumberId,
-    rent_day: dayOf(number.created_at),
+    rent_day: utcDay(number.created_at),
   });
   if (bought) return bought;
   // The purchase took so long that it was treated as interrupted: it was either found at the carrier and
@@ -173,7 +174,7 @@ export async function finishProvisioning(context: Context, number: NumberDocumen
     await settle(context, number, {
       status: 'active',
       carrier_number_id: bought.carrierNumberId,
-      rent_day: dayOf(number.created_at),
+      rent_day: utcDay(number.created_at),
     });
   else await failPurchase(context, number, 'the purchase was interrupted');
 }
@@ -183,16 +184,11 @@ export function rentKey(numberId: string, day: string): string {
   return `n:${numberId}:${day}`;
 }
 
-/** UTC date of a time, `yyyy-mm-dd`. */
-export function dayOf(at: Date): string {
-  return at.toISOString().slice(0, 10);
-}
-
 async function chargeFirstDay(context: Context, number: NumberDocument): Promise<void> {
   const price = context.settings.PRICE_NUMBER_PER_DAY;
   // A price of 0 is never refused, whatever the balance.
   if (price === 0) return;
-  const key = rentKey(number._id, dayOf(number.created_at));
+  const key = rentKey(number._id, utcDay(number.created_at));
   const entry = await context.ledger.post({
     userId: number.user_id,
     key,
@@ -213,7 +209,7 @@ async function failPurchase(context: Context, number: NumberDocument, detail: st
  * and refunds that.
  */
 async function refundFirstDay(context: Context, number: NumberDocument): Promise<void> {
-  const key = rentKey(number._id, dayOf(number.created_at));
+  const key = rentKey(number._id, utcDay(number.created_at));
   const { amountMicros } = await context.ledger.post({
     userId: number.user_id,
     key,

@@ -1,6 +1,7 @@
 /** Limits of one account's use of workers and of the operator's language models by agent tests. */
 
 import { formatMoney } from '#base/money.ts';
+import { utcDay } from '#base/utc-day.ts';
 import { fault } from '#config/errors.ts';
 import { type Context, now } from '../../platform/context.ts';
 import { requireRate } from '../../platform/limits/rate.ts';
@@ -65,5 +66,5 @@ export async function countTestSpending(context: Context, teamId: string, micros
 }
 
 function dayOf(context: Context, teamId: string): string {
-  return `agent-tests:${teamId}:${now(context).toISOString().slice(0, 10)}`;
+  return `agent-tests:${teamId}:${utcDay(now(context))}`;
 }

@@ -3,7 +3,9 @@
  * for each call in which something was found, and the state of the rates that are watched. Each document is
  * changed by one guarded update, so that a call is in it once.
  */
+
 import { Schema } from 'mongoose';
+import { utcDay } from '#base/utc-day.ts';
 import type { AlertRule } from '#config/scorecard.ts';
 import type { AnalysisResult } from '#protocol/session-record.ts';
 import { modelOf } from '../schema.ts';
@@ -131,7 +133,7 @@ export function scorecardIdsOf(agentId: string): { readonly $gt: string; readonl
 
 /** Start of the ids of a day. */
 export function scorecardDay(agentId: string, at: Date): string {
-  return `${agentId}:${at.toISOString().slice(0, 10)}:`;
+  return `${agentId}:${utcDay(at)}:`;
 }
 
 /** Defines the model on a connection. */
