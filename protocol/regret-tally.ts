@@ -6,6 +6,7 @@ import {
   NO_UNITS,
   type RatioSums,
   ratio,
+  rounded,
   withUnit,
 } from '#base/intervals.ts';
 import type { MeasuredCall, RegretFigures, TurnsUnder } from './regret.ts';
@@ -135,13 +136,4 @@ function withTurns(sums: SettingSums, { turns, cut_offs, unknown, ...waits }: Tu
 
 function ofHundred({ value, low, high }: Estimate): Estimate {
   return { value: value * 100, low: low && low * 100, high: high && high * 100 };
-}
-
-function rounded({ value, low, high }: Estimate, digits: number): Estimate {
-  const round = (number: number) => Number(number.toFixed(digits));
-  return {
-    value: round(value),
-    low: low === null ? null : round(low),
-    high: high === null ? null : round(high),
-  };
 }

@@ -1,5 +1,5 @@
 /** The judged part of a rehearsal as shown by the API: its figures follow from the stored verdicts. */
-import { clusteredShare, NO_UNITS, type RatioSums, withUnit } from '#base/intervals.ts';
+import { clusteredShare, NO_UNITS, type RatioSums, rounded, withUnit } from '#base/intervals.ts';
 import { formatMoney } from '#base/money.ts';
 import {
   type JudgedFigures,
@@ -94,13 +94,7 @@ function shareOf(turns: readonly Judged[], is: (turn: Judged) => boolean): Judge
     (before, of) => withUnit(before, of.filter(is).length, of.length),
     NO_UNITS,
   );
-  const { value, low, high } = clusteredShare(sums);
-  const round = (number: number) => Number(number.toFixed(4));
-  return {
-    value: round(value),
-    low: low === null ? null : round(low),
-    high: high === null ? null : round(high),
-  };
+  return rounded(clusteredShare(sums));
 }
 
 /** Worse ones first, then one of each other verdict in turn; those that are the same tell nothing. */
