@@ -1,5 +1,4 @@
 /** The next calls of a rehearsal: their logs go to a worker, and what became of them into the sums. */
-import { createHash } from 'node:crypto';
 import type { AgentConfig } from '#config/agent-config.ts';
 import { Fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';
@@ -16,6 +15,7 @@ import type { SessionDocument } from '../../platform/store/models/session-model.
 import type { VersionDocument } from '../../platform/store/models/version-model.ts';
 import { callsOf } from './calls-of.ts';
 import { changesBetween } from './draft-differences.ts';
+import { randomOf } from './draw-turns.ts';
 import { Unmendable } from './fail-rehearsal.ts';
 
 /** Text of the logs that a worker is asked to run at once, unless one log is longer; bytes. */
@@ -163,8 +163,7 @@ function isDrawn(
   { _id: id, calls_found, calls_wanted }: RehearsalDocument,
 ): boolean {
   if (calls_wanted >= calls_found) return true;
-  const drawn = createHash('sha256').update(`${id}/${_id}`).digest().readUInt32BE() / 2 ** 32;
-  return drawn < calls_wanted / calls_found;
+  return randomOf(`${id}/${_id}`) < calls_wanted / calls_found;
 }
 
 async function configsOf(
