@@ -2,6 +2,7 @@
  * 95 % intervals of shares and ratios over independent units, such as calls. Pure; sums of two groups can be
  * added, so that nothing but sums is kept.
  */
+import { addFields } from './add-fields.ts';
 
 /** An estimate with its interval; `low` and `high` are null where too few units say nothing about spread. */
 export interface Estimate {
@@ -54,14 +55,7 @@ export function withUnit(sums: RatioSums, y: number, x: number): RatioSums {
 
 /** Adds the sums of other units. */
 export function addSums(a: RatioSums, b: RatioSums): RatioSums {
-  return {
-    units: a.units + b.units,
-    y: a.y + b.y,
-    x: a.x + b.x,
-    yy: a.yy + b.yy,
-    xy: a.xy + b.xy,
-    xx: a.xx + b.xx,
-  };
+  return addFields(a, b);
 }
 
 /**

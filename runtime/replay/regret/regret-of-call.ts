@@ -4,6 +4,7 @@
  * the state of the real call. An answer that was heard before a caller could have gone on hides whether they
  * would have: such turns are unknown, neither a success nor a caller cut off.
  */
+import { addFields } from '#base/add-fields.ts';
 import { turnSettings } from '#protocol/conversation-settings.ts';
 import {
   type MeasuredCall,
@@ -30,11 +31,10 @@ export function regretOfCall({ session_id, log, candidates }: RegretRequestCall)
   }
 }
 
+type Part = Omit<MeasuredCall, 'outcome' | 'session_id'>;
+
 /** The regret of one worker's part of a call. */
-export function regretOfPart(
-  log: ReadFlightLog,
-  candidates: readonly TriedSettings[],
-): Omit<MeasuredCall, 'outcome' | 'session_id'> {
+export function regretOfPart(log: ReadFlightLog, candidates: readonly TriedSettings[]): Part {
   const changes = candidates.map((conversation) => turnSettings(conversation));
   const machine = machineOf(log.header.machine_version);
   const { was, wouldBe, pauses } = judgePauses(log, changes, machine, { withMerged: true });
@@ -109,23 +109,11 @@ function turnsUnder(
   return sums;
 }
 
-type Part = Omit<MeasuredCall, 'outcome' | 'session_id'>;
-
 function addParts(one: Part, other: Part): Part {
   return {
     pauses: one.pauses + other.pauses,
     judged: one.judged + other.judged,
-    own: addTurns(one.own, other.own),
-    candidates: one.candidates.map((turns, index) => addTurns(turns, other.candidates[index] ?? turns)),
-  };
-}
-
-function addTurns(one: TurnsUnder, other: TurnsUnder): TurnsUnder {
-  return {
-    turns: one.turns + other.turns,
-    cut_offs: one.cut_offs + other.cut_offs,
-    unknown: one.unknown + other.unknown,
-    wait_ms: one.wait_ms + other.wait_ms,
-    known_wait_ms: one.known_wait_ms + other.known_wait_ms,
+    own: addFields(one.own, other.own),
+    candidates: one.candidates.map((turns, index) => addFields(turns, other.candidates[index] ?? turns)),
   };
 }

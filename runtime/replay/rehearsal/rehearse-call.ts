@@ -3,6 +3,7 @@
  * the first difference the facts of the log belong to another call, so nothing but single pauses is judged
  * there.
  */
+import { addFields } from '#base/add-fields.ts';
 import type {
   ActionCounts,
   CallPauses,
@@ -59,8 +60,8 @@ function rehearseParts(
     wholeMs += compared?.wholeMs ?? lengthOf(part);
     if (!compared) continue;
     judgedMs += compared.judgedMs;
-    was = addActions(was, compared.was);
-    wouldBe = addActions(wouldBe, compared.wouldBe);
+    was = addFields(was, compared.was);
+    wouldBe = addFields(wouldBe, compared.wouldBe);
     difference = compared.difference && describe(part, compared.difference);
   }
   return {
@@ -75,17 +76,15 @@ function rehearseParts(
 
 const NO_ACTIONS: ActionCounts = { hold_lines: 0, interruptions: 0, keys: 0, transfers: 0 };
 const NO_PAUSES: CallPauses = {
-  ...{
-    all: 0,
-    judged: 0,
-    cut_off: 0,
-    would_cut_off: 0,
-    caused: 0,
-    spared: 0,
-    unknown: 0,
-    saved_ms: 0,
-    taken: 0,
-  },
+  all: 0,
+  judged: 0,
+  cut_off: 0,
+  would_cut_off: 0,
+  caused: 0,
+  spared: 0,
+  unknown: 0,
+  saved_ms: 0,
+  taken: 0,
   first_caused_at_ms: null,
 };
 
@@ -121,26 +120,10 @@ function inWallTime(part: ReadFlightLog, pauses: CallPauses): CallPauses {
   return { ...pauses, first_caused_at_ms: atMs === null ? null : wallMs(part, atMs) };
 }
 
-function addActions(one: ActionCounts, other: ActionCounts): ActionCounts {
-  return {
-    hold_lines: one.hold_lines + other.hold_lines,
-    interruptions: one.interruptions + other.interruptions,
-    keys: one.keys + other.keys,
-    transfers: one.transfers + other.transfers,
-  };
-}
-
-function addPauses(one: CallPauses, other: CallPauses): CallPauses {
-  return {
-    all: one.all + other.all,
-    judged: one.judged + other.judged,
-    cut_off: one.cut_off + other.cut_off,
-    would_cut_off: one.would_cut_off + other.would_cut_off,
-    caused: one.caused + other.caused,
-    spared: one.spared + other.spared,
-    unknown: one.unknown + other.unknown,
-    saved_ms: one.saved_ms + other.saved_ms,
-    taken: one.taken + other.taken,
-    first_caused_at_ms: one.first_caused_at_ms ?? other.first_caused_at_ms,
-  };
+/** The first new cut-off of all is that of the part that has one first. */
+function addPauses(
+  { first_caused_at_ms: first, ...one }: CallPauses,
+  { first_caused_at_ms: next, ...other }: CallPauses,
+): CallPauses {
+  return { ...addFields(one, other), first_caused_at_ms: first ?? next };
 }
