@@ -3,7 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { treatThisThreadAsOthers } from '#base/thread-priority.ts';
 import { turnSettings } from '#protocol/conversation-settings.ts';
 import type { ReplayOutcome } from '#protocol/replay.ts';
-import { type ReadFlightLog, readFlightLog } from '../turn/loop/flight-log.ts';
+import { type ReadFlightLog, readFlightLogText } from '../turn/loop/flight-log.ts';
 import { machineOf, refuseUnknownSettings } from './machines/machine-of.ts';
 import type { ReplayRequest } from './replay-request.ts';
 import { type Divergence, firstDivergence } from './what-if.ts';
@@ -11,7 +11,7 @@ import { type Divergence, firstDivergence } from './what-if.ts';
 treatThisThreadAsOthers();
 
 const { log, settings } = workerData as ReplayRequest;
-parentPort?.postMessage(outcomeOf(readFlightLog([Buffer.from(log)])));
+parentPort?.postMessage(outcomeOf(readFlightLogText(log)));
 
 /** For a call with several workers, reports the first part that differs. */
 function outcomeOf(parts: readonly ReadFlightLog[]): ReplayOutcome {

@@ -10,7 +10,7 @@ import {
   type SettingTally,
   type TriedSettings,
 } from '#protocol/tuning.ts';
-import { type ReadFlightLog, readFlightLog } from '../turn/loop/flight-log.ts';
+import { type ReadFlightLog, readFlightLogText } from '../turn/loop/flight-log.ts';
 import { machineOf } from './machines/machine-of.ts';
 import { judgePauses, type PauseOutcome } from './what-if.ts';
 
@@ -46,7 +46,7 @@ export function tallyLogs(
     settings: candidates.map((conversation) => ({ conversation, cut_offs: 0, saved_ms: 0, taken: 0 })),
   };
   const tallyCall = (log: string) => {
-    const parts = readFlightLog([Buffer.from(log)]);
+    const parts = readFlightLogText(log);
     const counted = parts.map((part) => tallyPart(part, candidates)).reduce(addTallies, none);
     return pauseTally.parse({ ...counted, calls: 1 });
   };

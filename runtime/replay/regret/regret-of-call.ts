@@ -14,7 +14,7 @@ import {
   type TurnsUnder,
 } from '#protocol/regret.ts';
 import type { TriedSettings } from '#protocol/tuning.ts';
-import { type ReadFlightLog, readFlightLog } from '../../turn/loop/flight-log.ts';
+import { type ReadFlightLog, readFlightLogText } from '../../turn/loop/flight-log.ts';
 import { machineOf } from '../machines/machine-of.ts';
 import { ownContinuation } from '../rehearsal/judge-cut-offs.ts';
 import { CUT_OFF_WITHIN_MS, isCutOff } from '../tuning.ts';
@@ -23,7 +23,7 @@ import { judgePauses, type PauseOutcome } from '../what-if.ts';
 /** Measures a call; a damaged log, or one of an unknown version of the turn machine, is named. */
 export function regretOfCall({ session_id, log, candidates }: RegretRequestCall): RegretOutcome {
   try {
-    const parts = readFlightLog([Buffer.from(log)]).map((part) => regretOfPart(part, candidates));
+    const parts = readFlightLogText(log).map((part) => regretOfPart(part, candidates));
     return measuredCall.parse({ outcome: 'measured', session_id, ...parts.reduce(addParts) });
   } catch {
     // A damaged log may fail anywhere, or count what is no number: the others would be lost with it.

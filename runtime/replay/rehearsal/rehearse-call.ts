@@ -13,7 +13,7 @@ import type {
   RehearsedOutcome,
   RunOutcome,
 } from '#protocol/rehearsal.ts';
-import { type ReadFlightLog, readFlightLog } from '../../turn/loop/flight-log.ts';
+import { type ReadFlightLog, readFlightLogText } from '../../turn/loop/flight-log.ts';
 import { machineOf, machineVersions } from '../machines/machine-of.ts';
 import { CURRENT_MACHINE } from '../machines/turn-machine.ts';
 import { draftSettings } from './draft-settings.ts';
@@ -26,7 +26,7 @@ export function rehearseCall(call: RehearsedCall): RehearsedOutcome {
   const { session_id } = call;
   if (isOfUnknownVersion(call.log)) return { outcome: 'other_version', session_id };
   try {
-    return { outcome: 'run', session_id, ...rehearseParts(readFlightLog([Buffer.from(call.log)]), call) };
+    return { outcome: 'run', session_id, ...rehearseParts(readFlightLogText(call.log), call) };
   } catch {
     // A damaged log may fail anywhere.
     return { outcome: 'unreadable', session_id };
