@@ -5,7 +5,7 @@
 import { turnSettings } from '#protocol/conversation-settings.ts';
 import { replaySettings } from '#protocol/replay.ts';
 import type { TuningResult } from '#protocol/tuning.ts';
-import { machineOf, refuseUnknownSettings } from '#runtime/replay/machines/machine-of.ts';
+import { ownMachineOf, refuseUnknownSettings } from '#runtime/replay/machines/machine-of.ts';
 import { replay } from '#runtime/replay/replay.ts';
 import { type Divergence, firstDivergence } from '#runtime/replay/what-if.ts';
 import { type ReadFlightLog, readFlightLog } from '#runtime/turn/loop/flight-log.ts';
@@ -37,7 +37,7 @@ export async function replaySession(
 function refuseUnknown(parts: readonly ReadFlightLog[], pairs: readonly string[]): void {
   const names = pairs.map((pair) => pair.replace(/^conversation\./, '').replace(/=.*$/s, ''));
   try {
-    for (const { header } of parts) refuseUnknownSettings(machineOf(header.machine_version), names);
+    for (const part of parts) refuseUnknownSettings(ownMachineOf(part), names);
   } catch (error) {
     throw new CommandError((error as Error).message);
   }
@@ -51,7 +51,7 @@ export async function readLog(api: Api, sessionId: string): Promise<readonly Rea
   const response = await api.send('GET', `/v1/agent/sessions/${encodeURIComponent(sessionId)}/flight-log`);
   try {
     const parts = readFlightLog([new Uint8Array(await response.arrayBuffer())]);
-    for (const { header } of parts) machineOf(header.machine_version);
+    for (const part of parts) ownMachineOf(part);
     return parts;
   } catch (error) {
     throw new CommandError(
@@ -89,7 +89,7 @@ function parsedValue(text: string): unknown {
 function firstDivergenceOf(parts: readonly ReadFlightLog[], changes: Partial<TurnConfig>): Divergence | null {
   return (
     parts
-      .map((part) => firstDivergence(part, changes, machineOf(part.header.machine_version)))
+      .map((part) => firstDivergence(part, changes, ownMachineOf(part)))
       .find((divergence) => divergence !== null) ?? null
   );
 }
@@ -99,7 +99,7 @@ function printReplay(common: CommandContext, parts: readonly ReadFlightLog[]): v
   const steps = parts.flatMap((part) => {
     // Each worker has its own monotonic clock; wall-clock time is common.
     const originMs = part.header.started_at_ms - (startOf(part) - startedMs);
-    return [...replay(part, machineOf(part.header.machine_version))].map((step) => ({
+    return [...replay(part, ownMachineOf(part))].map((step) => ({
       ...step,
       callMs: step.input.atMs - originMs,
     }));

@@ -4,7 +4,7 @@ import { treatThisThreadAsOthers } from '#base/thread-priority.ts';
 import { turnSettings } from '#protocol/conversation-settings.ts';
 import type { ReplayOutcome } from '#protocol/replay.ts';
 import { type ReadFlightLog, readFlightLogText } from '../turn/loop/flight-log.ts';
-import { machineOf, refuseUnknownSettings } from './machines/machine-of.ts';
+import { ownMachineOf, refuseUnknownSettings } from './machines/machine-of.ts';
 import type { ReplayRequest } from './replay-request.ts';
 import { type Divergence, firstDivergence } from './what-if.ts';
 
@@ -17,8 +17,9 @@ parentPort?.postMessage(outcomeOf(readFlightLogText(log)));
 function outcomeOf(parts: readonly ReadFlightLog[]): ReplayOutcome {
   const changes = turnSettings(settings);
   for (const part of parts) {
-    refuseUnknownSettings(machineOf(part.header.machine_version), Object.keys(settings));
-    const divergence = firstDivergence(part, changes, machineOf(part.header.machine_version));
+    const machine = ownMachineOf(part);
+    refuseUnknownSettings(machine, Object.keys(settings));
+    const divergence = firstDivergence(part, changes, machine);
     if (divergence) return { divergence: describedDivergence(part, divergence) };
   }
   return { divergence: null };

@@ -11,7 +11,7 @@ import {
   type TriedSettings,
 } from '#protocol/tuning.ts';
 import { type ReadFlightLog, readFlightLogText } from '../turn/loop/flight-log.ts';
-import { machineOf } from './machines/machine-of.ts';
+import { ownMachineOf } from './machines/machine-of.ts';
 import { judgePauses, type PauseOutcome } from './what-if.ts';
 
 /**
@@ -63,7 +63,7 @@ export function tallyLogs(
 /** Counts the pauses of one worker's part of a call; the call itself is not counted. */
 export function tallyPart(log: ReadFlightLog, candidates: readonly TriedSettings[]): PauseTally {
   const changes = candidates.map((conversation) => turnSettings(conversation));
-  const { was, wouldBe, pauses } = judgePauses(log, changes, machineOf(log.header.machine_version));
+  const { was, wouldBe, pauses } = judgePauses(log, changes, ownMachineOf(log));
   return {
     calls: 0,
     pauses,

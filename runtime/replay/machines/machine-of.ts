@@ -4,6 +4,7 @@
  */
 import { readdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import type { ReadFlightLog } from '../../turn/loop/flight-log.ts';
 import { CURRENT_MACHINE, type TurnMachine } from './turn-machine.ts';
 
 const load = createRequire(import.meta.url);
@@ -11,6 +12,11 @@ const load = createRequire(import.meta.url);
 /** The machine of a version. Throws an error that names the known versions. */
 export function machineOf(version: number): TurnMachine {
   return version === CURRENT_MACHINE.version ? CURRENT_MACHINE : frozenMachine(version);
+}
+
+/** The machine that ran a part of a call. Throws as `machineOf` does. */
+export function ownMachineOf({ header }: Pick<ReadFlightLog, 'header'>): TurnMachine {
+  return machineOf(header.machine_version);
 }
 
 /** The frozen machine of a version, even of this one. Throws an error that names the known versions. */
@@ -23,12 +29,17 @@ export function frozenMachine(version: number): TurnMachine {
   return load(`./v${version}.mjs`) as TurnMachine;
 }
 
-/** Throws an error that names the settings of `conversation` which a machine does not have yet. */
-export function refuseUnknownSettings({ settings, version }: TurnMachine, names: readonly string[]): void {
-  const unknown = names.filter((name) => !settings.includes(name));
+/** Those of the settings of `conversation` which a machine does not have yet. */
+export function unknownSettings({ settings }: TurnMachine, names: readonly string[]): readonly string[] {
+  return names.filter((name) => !settings.includes(name));
+}
+
+/** Throws an error that names the `unknownSettings`. */
+export function refuseUnknownSettings(machine: TurnMachine, names: readonly string[]): void {
+  const unknown = unknownSettings(machine, names);
   if (unknown.length > 0)
     throw new Error(
-      `version ${version} of the turn machine, which ran the call, has no ${unknown.join(', ')}`,
+      `version ${machine.version} of the turn machine, which ran the call, has no ${unknown.join(', ')}`,
     );
 }
 

@@ -15,7 +15,7 @@ import {
 } from '#protocol/regret.ts';
 import type { TriedSettings } from '#protocol/tuning.ts';
 import { type ReadFlightLog, readFlightLogText } from '../../turn/loop/flight-log.ts';
-import { machineOf } from '../machines/machine-of.ts';
+import { ownMachineOf } from '../machines/machine-of.ts';
 import { ownContinuation } from '../rehearsal/judge-cut-offs.ts';
 import { CUT_OFF_WITHIN_MS, isCutOff } from '../tuning.ts';
 import { judgePauses, type PauseOutcome } from '../what-if.ts';
@@ -36,8 +36,7 @@ type Part = Omit<MeasuredCall, 'outcome' | 'session_id'>;
 /** The regret of one worker's part of a call. */
 export function regretOfPart(log: ReadFlightLog, candidates: readonly TriedSettings[]): Part {
   const changes = candidates.map((conversation) => turnSettings(conversation));
-  const machine = machineOf(log.header.machine_version);
-  const { was, wouldBe, pauses } = judgePauses(log, changes, machine, { withMerged: true });
+  const { was, wouldBe, pauses } = judgePauses(log, changes, ownMachineOf(log), { withMerged: true });
   const seen = whatWasSeen(log, was);
   return {
     pauses,

@@ -2,7 +2,7 @@
 import type { ActionCounts, DifferenceKind } from '#protocol/rehearsal.ts';
 import type { ReadFlightLog } from '../../turn/loop/flight-log.ts';
 import type { TurnConfig } from '../../turn/machine/turn-config.ts';
-import { machineOf } from '../machines/machine-of.ts';
+import { ownMachineOf } from '../machines/machine-of.ts';
 import { CURRENT_MACHINE } from '../machines/turn-machine.ts';
 import { type Noticed, NoticedRun } from './notice.ts';
 
@@ -29,7 +29,7 @@ export interface Compared {
 export function comparePart(log: ReadFlightLog, changes: Partial<TurnConfig>): Compared {
   const [originMs, endMs] = [log.inputs[0]?.atMs ?? 0, log.inputs.at(-1)?.atMs ?? 0];
   const [before, after] = [
-    new NoticedRun(log, {}, machineOf(log.header.machine_version)),
+    new NoticedRun(log, {}, ownMachineOf(log)),
     new NoticedRun(log, changes, CURRENT_MACHINE),
   ];
   for (;;) {

@@ -5,7 +5,7 @@
 import type { CallPauses } from '#protocol/rehearsal.ts';
 import type { ReadFlightLog } from '../../turn/loop/flight-log.ts';
 import type { TurnConfig } from '../../turn/machine/turn-config.ts';
-import { machineOf } from '../machines/machine-of.ts';
+import { ownMachineOf } from '../machines/machine-of.ts';
 import { CUT_OFF_WITHIN_MS } from '../tuning.ts';
 import { judgePauses, type PauseOutcome } from '../what-if.ts';
 
@@ -35,7 +35,7 @@ export function comparePauses(
   log: ReadFlightLog,
   changes: Partial<TurnConfig>,
 ): { readonly compared: readonly ComparedPause[]; readonly all: number } {
-  const { was, wouldBe, pauses: all } = judgePauses(log, [changes], machineOf(log.header.machine_version));
+  const { was, wouldBe, pauses: all } = judgePauses(log, [changes], ownMachineOf(log));
   const starts = log.inputs.flatMap((input) => (input.type === 'voice.started' ? [input.speechStartMs] : []));
   let next = 0;
   const compared = was.map((before, index) => {

@@ -14,7 +14,7 @@ import type {
   RunOutcome,
 } from '#protocol/rehearsal.ts';
 import { type ReadFlightLog, readFlightLogText } from '../../turn/loop/flight-log.ts';
-import { machineOf, machineVersions } from '../machines/machine-of.ts';
+import { machineVersions, ownMachineOf, unknownSettings } from '../machines/machine-of.ts';
 import { CURRENT_MACHINE } from '../machines/turn-machine.ts';
 import { draftSettings } from './draft-settings.ts';
 import { type Compared, comparePart } from './first-difference.ts';
@@ -89,9 +89,9 @@ const NO_PAUSES: CallPauses = {
 };
 
 /** A pause is judged from the state of the real call, which only its own machine can take. */
-function hasSettings({ header }: ReadFlightLog, changes: RehearsedChanges): boolean {
-  const { settings } = machineOf(header.machine_version);
-  return CURRENT_MACHINE.settings.every((name) => settings.includes(name) || !(name in changes));
+function hasSettings(part: ReadFlightLog, changes: RehearsedChanges): boolean {
+  const changed = CURRENT_MACHINE.settings.filter((name) => name in changes);
+  return unknownSettings(ownMachineOf(part), changed).length === 0;
 }
 
 function pausesOf({ inputs }: ReadFlightLog): number {
