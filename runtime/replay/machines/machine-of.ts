@@ -4,6 +4,7 @@
  */
 import { readdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { memoised } from '#base/memoised.ts';
 import type { ReadFlightLog } from '../../turn/loop/flight-log.ts';
 import { CURRENT_MACHINE, type TurnMachine } from './turn-machine.ts';
 
@@ -48,9 +49,14 @@ export function machineVersions(): readonly number[] {
   return [...new Set([...frozenVersions(), CURRENT_MACHINE.version])].sort((a, b) => a - b);
 }
 
-function frozenVersions(): readonly number[] {
-  return readdirSync(import.meta.dirname).flatMap((name) => {
+/** The folder is listed once: a rehearsal asks several times for each of thousands of calls. */
+const versionsIn = memoised((folder: string): readonly number[] =>
+  readdirSync(folder).flatMap((name) => {
     const [, version] = /^v(\d+)\.mjs$/.exec(name) ?? [];
     return version === undefined ? [] : [Number(version)];
-  });
+  }),
+);
+
+function frozenVersions(): readonly number[] {
+  return versionsIn(import.meta.dirname);
 }
