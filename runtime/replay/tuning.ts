@@ -11,13 +11,9 @@ import {
   type TriedSettings,
 } from '#protocol/tuning.ts';
 import { type ReadFlightLog, readFlightLogText } from '../turn/loop/flight-log.ts';
+import { isCutOff } from './cut-off.ts';
 import { ownMachineOf } from './machines/machine-of.ts';
 import { judgePauses, type PauseOutcome } from './what-if.ts';
-
-/**
- * The agent starts speaking about this long after the turn ends: a caller who continues within it is cut off.
- */
-export const CUT_OFF_WITHIN_MS = 1_500;
 
 /** The candidates, the call's own settings first. */
 const CANDIDATES: readonly TriedSettings[] = [
@@ -88,9 +84,4 @@ function countsOf(
     saved_ms: saved.reduce((sum, ms) => sum + ms, 0),
     taken: saved.length,
   };
-}
-
-/** True if the agent would have spoken into the caller’s sentence. */
-export function isCutOff({ takenAfterMs, wentOnAfterMs }: PauseOutcome): boolean {
-  return takenAfterMs !== null && wentOnAfterMs !== null && wentOnAfterMs <= takenAfterMs + CUT_OFF_WITHIN_MS;
 }

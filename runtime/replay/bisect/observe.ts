@@ -1,8 +1,8 @@
 /** Measures one moment of a call in a run that has come to it. */
 import type { TurnInput } from '../../turn/machine/turn-inputs.ts';
+import { isCutOff } from '../cut-off.ts';
 import type { FreeRun } from '../free-run.ts';
 import type { ReplayedStep } from '../replay.ts';
-import { isCutOff } from '../tuning.ts';
 import { LONGEST_WAIT_MS, pauseFrom } from '../what-if.ts';
 import type { Quantity } from './measure.ts';
 

@@ -15,9 +15,8 @@ import {
 } from '#protocol/regret.ts';
 import type { TriedSettings } from '#protocol/tuning.ts';
 import { type ReadFlightLog, readFlightLogText } from '../../turn/loop/flight-log.ts';
+import { CUT_OFF_WITHIN_MS, firstAfter, isCutOff, nextSpeech, ownContinuation } from '../cut-off.ts';
 import { ownMachineOf } from '../machines/machine-of.ts';
-import { ownContinuation } from '../rehearsal/judge-cut-offs.ts';
-import { CUT_OFF_WITHIN_MS, isCutOff } from '../tuning.ts';
 import { judgePauses, type PauseOutcome } from '../what-if.ts';
 
 /** Measures a call; a damaged log, or one of an unknown version of the turn machine, is named. */
@@ -55,10 +54,9 @@ interface Seen {
 }
 
 function whatWasSeen(log: ReadFlightLog, was: readonly PauseOutcome[]): Seen[] {
-  const spoke = log.inputs.flatMap((input) => (input.type === 'voice.started' ? [input.speechStartMs] : []));
   const heard = log.inputs.flatMap((input) => (input.type === 'playout.started' ? [input.atMs] : []));
   const logEndMs = log.inputs.at(-1)?.atMs ?? 0;
-  const [nextSpoke, nextHeard] = [firstAfter(spoke), firstAfter(heard)];
+  const [nextSpoke, nextHeard] = [nextSpeech(log), firstAfter(heard)];
   return was.map((pause) => {
     const spokeAfterMs = nextSpoke(pause.endMs) - pause.endMs;
     const hiddenAfterMs = Math.min(nextHeard(pause.endMs), logEndMs) - pause.endMs;
@@ -69,22 +67,13 @@ function whatWasSeen(log: ReadFlightLog, was: readonly PauseOutcome[]): Seen[] {
   });
 }
 
-/** Finds the first of ascending times after another; asked in ascending order. */
-function firstAfter(times: readonly number[]): (atMs: number) => number {
-  let next = 0;
-  return (atMs) => {
-    while (next < times.length && (times[next] ?? 0) <= atMs) next += 1;
-    return times[next] ?? Number.POSITIVE_INFINITY;
-  };
-}
-
 function turnsUnder(
   ends: readonly PauseOutcome[],
   was: readonly PauseOutcome[],
   seen: readonly Seen[],
 ): TurnsUnder {
   const sums = { turns: 0, cut_offs: 0, unknown: 0, wait_ms: 0, known_wait_ms: 0 };
-  ends.forEach(({ takenAfterMs, endMs }, index) => {
+  ends.forEach(({ takenAfterMs }, index) => {
     const { wentOnAfterMs = null, silentForMs = 0 } = seen[index] ?? {};
     if (takenAfterMs === null) {
       // The turn was taken in the call and is not under these settings: its end lies behind the answer.
@@ -96,7 +85,7 @@ function turnsUnder(
       return;
     }
     sums.turns += 1;
-    if (isCutOff({ takenAfterMs, wentOnAfterMs, endMs })) {
+    if (isCutOff({ takenAfterMs, wentOnAfterMs })) {
       sums.cut_offs += 1;
       return;
     }

@@ -5,8 +5,8 @@
 import type { CallPauses } from '#protocol/rehearsal.ts';
 import type { ReadFlightLog } from '../../turn/loop/flight-log.ts';
 import type { TurnConfig } from '../../turn/machine/turn-config.ts';
+import { isCutOff, nextSpeech, ownContinuation } from '../cut-off.ts';
 import { ownMachineOf } from '../machines/machine-of.ts';
-import { CUT_OFF_WITHIN_MS } from '../tuning.ts';
 import { judgePauses, type PauseOutcome } from '../what-if.ts';
 
 /** One pause under one of both settings. */
@@ -36,12 +36,10 @@ export function comparePauses(
   changes: Partial<TurnConfig>,
 ): { readonly compared: readonly ComparedPause[]; readonly all: number } {
   const { was, wouldBe, pauses: all } = judgePauses(log, [changes], ownMachineOf(log));
-  const starts = log.inputs.flatMap((input) => (input.type === 'voice.started' ? [input.speechStartMs] : []));
-  let next = 0;
+  const nextSpoke = nextSpeech(log);
   const compared = was.map((before, index) => {
     const { endMs } = before;
-    while (next < starts.length && (starts[next] ?? 0) <= endMs) next += 1;
-    const spokeAfterMs = (starts[next] ?? Number.POSITIVE_INFINITY) - endMs;
+    const spokeAfterMs = nextSpoke(endMs) - endMs;
     const wentOnAfterMs = ownContinuation(before, spokeAfterMs);
     const after = wouldBe[0]?.[index] ?? before;
     const ends = { was: endOf(before, wentOnAfterMs), wouldBe: endOf(after, wentOnAfterMs) };
@@ -76,20 +74,6 @@ export function judgeCutOffs(log: ReadFlightLog, changes: Partial<TurnConfig>): 
   };
 }
 
-/**
- * When the caller went on by themselves, ms after the end of speech; null if they answered what they heard.
- * Within the time of a cut-off they cannot have heard anything to answer.
- */
-export function ownContinuation(
-  { takenAfterMs, wentOnAfterMs }: PauseOutcome,
-  spokeAfterMs: number,
-): number | null {
-  if (wentOnAfterMs !== null) return wentOnAfterMs;
-  return takenAfterMs !== null && spokeAfterMs <= takenAfterMs + CUT_OFF_WITHIN_MS ? spokeAfterMs : null;
-}
-
 function endOf({ takenAfterMs }: PauseOutcome, wentOnAfterMs: number | null): PauseEnd {
-  const isCutOff =
-    takenAfterMs !== null && wentOnAfterMs !== null && wentOnAfterMs <= takenAfterMs + CUT_OFF_WITHIN_MS;
-  return { takenAfterMs, isCutOff };
+  return { takenAfterMs, isCutOff: isCutOff({ takenAfterMs, wentOnAfterMs }) };
 }
