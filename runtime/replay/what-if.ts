@@ -18,7 +18,7 @@ export type NoticeableEffect = Extract<
   Effect,
   { do: 'play' | 'pause' | 'resume' | 'clear' | 'transfer' | 'hangUp' | 'generate' }
 >;
-export const NOTICEABLE: readonly Effect['do'][] = [
+const NOTICEABLE: readonly Effect['do'][] = [
   'play',
   'pause',
   'resume',
@@ -42,11 +42,6 @@ export interface NoticedMoment {
   readonly did: NoticeableEffect;
 }
 
-/** What a machine does, with these settings, that a caller would notice. */
-function* noticeableEffects(log: ReadFlightLog, run: FreeRun): Generator<NoticedMoment> {
-  for (const input of log.inputs) for (const step of run.take(input)) yield* noticedIn(step);
-}
-
 /** Runs a call again in a machine, mostly its own, on that machine's timers. */
 export function* freeRun(
   log: ReadFlightLog,
@@ -55,6 +50,11 @@ export function* freeRun(
 ): Generator<ReplayedStep> {
   const run = runOf(log, changes, machine);
   for (const input of log.inputs) yield* run.take(input);
+}
+
+/** What a caller would notice of a run. */
+function* noticedUnder(...run: Parameters<typeof freeRun>): Generator<NoticedMoment> {
+  for (const step of freeRun(...run)) yield* noticedIn(step);
 }
 
 /** What a caller would notice of a step. */
@@ -79,20 +79,39 @@ export function firstDivergence(
   machine: TurnMachine,
 ): Divergence | null {
   const [originMs, endMs] = [log.inputs[0]?.atMs ?? 0, log.inputs.at(-1)?.atMs ?? 0];
-  const before = noticeableEffects(log, runOf(log, {}, machine));
-  const after = noticeableEffects(log, runOf(log, changes, machine));
+  const before = noticedUnder(log, {}, machine);
+  const after = noticedUnder(log, changes, machine);
+  const parting = partingOf(before, after, isSameMoment);
+  if (!parting) return null;
+  const { was, wouldBe } = parting;
+  const atMs = Math.min(was?.atMs ?? endMs, wouldBe?.atMs ?? endMs);
+  const since = (moment: typeof was) => moment && { ...moment, atMs: moment.atMs - originMs };
+  return {
+    was: since(was),
+    wouldBe: since(wouldBe),
+    judged: endMs === originMs ? 1 : (atMs - originMs) / (endMs - originMs),
+  };
+}
+
+/**
+ * Where two series part: the first of each that is not the same, null for one that is over. Null if they are
+ * the same to their ends. Reads no further than that.
+ */
+export function partingOf<One>(
+  before: Iterator<One, unknown>,
+  after: Iterator<One, unknown>,
+  isSame: (was: One, wouldBe: One) => boolean,
+): { readonly was: One | null; readonly wouldBe: One | null } | null {
   for (;;) {
-    const [was, wouldBe] = [before.next().value ?? null, after.next().value ?? null];
-    if (!was && !wouldBe) return null;
-    if (was && wouldBe && isSameMoment(was, wouldBe)) continue;
-    const atMs = Math.min(was?.atMs ?? endMs, wouldBe?.atMs ?? endMs);
-    const since = (moment: typeof was) => moment && { ...moment, atMs: moment.atMs - originMs };
-    return {
-      was: since(was),
-      wouldBe: since(wouldBe),
-      judged: endMs === originMs ? 1 : (atMs - originMs) / (endMs - originMs),
-    };
+    const [was, wouldBe] = [nextOf(before), nextOf(after)];
+    if (was === null && wouldBe === null) return null;
+    if (was === null || wouldBe === null || !isSame(was, wouldBe)) return { was, wouldBe };
   }
+}
+
+function nextOf<One>(series: Iterator<One, unknown>): One | null {
+  const next = series.next();
+  return next.done ? null : next.value;
 }
 
 /** True if a caller would not notice a difference between the two. */
@@ -187,6 +206,16 @@ export function pauseFrom(
 /** True when a step takes a turn of speech. */
 export function isTaken({ effects }: ReplayedStep): boolean {
   return effects.some((effect) => effect.do === 'explain' && isEndpoint(effect.decision));
+}
+
+/** True when a step speaks a hold line. */
+export function isHoldLine({ effects }: ReplayedStep): boolean {
+  return effects.some(
+    (effect) =>
+      effect.do === 'explain' &&
+      effect.decision.about === 'silence' &&
+      (effect.decision.rule === 'hold_line' || effect.decision.rule === 'tool_filler'),
+  );
 }
 
 /** True when a turn of speech is taken. */

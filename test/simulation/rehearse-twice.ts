@@ -5,10 +5,11 @@
 import type { RehearsedChanges, RunOutcome } from '#protocol/rehearsal.ts';
 import { CURRENT_MACHINE } from '#runtime/replay/machines/turn-machine.ts';
 import { draftSettings } from '#runtime/replay/rehearsal/draft-settings.ts';
-import { kindOf } from '#runtime/replay/rehearsal/first-difference.ts';
+import { isSame, kindOf } from '#runtime/replay/rehearsal/first-difference.ts';
 import { comparePauses, judgeCutOffs } from '#runtime/replay/rehearsal/judge-cut-offs.ts';
-import { type Noticed, NoticedRun } from '#runtime/replay/rehearsal/notice.ts';
+import { NoticedRun } from '#runtime/replay/rehearsal/notice.ts';
 import { rehearseCall } from '#runtime/replay/rehearsal/rehearse-call.ts';
+import { partingOf } from '#runtime/replay/what-if.ts';
 import { type ReadFlightLog, readFlightLog } from '#runtime/turn/loop/flight-log.ts';
 import { type Given, simulateCall } from './simulate-call.ts';
 
@@ -88,17 +89,11 @@ function actualDifference(
     new NoticedRun(own, {}, CURRENT_MACHINE),
     new NoticedRun(really, {}, CURRENT_MACHINE),
   ];
-  for (;;) {
-    const [was, is] = [before.next(), after.next()];
-    if (!was && !is) return { actualAtMs: null, actualKind: null };
-    if (was && is && keyOf(was) === keyOf(is)) continue;
-    const atMs = Math.min(was?.atMs ?? Infinity, is?.atMs ?? Infinity);
-    return { actualAtMs: atMs - (own.inputs[0]?.atMs ?? 0), actualKind: kindOf(was, is) };
-  }
-}
-
-function keyOf({ atMs, did, text }: Noticed): string {
-  return `${atMs} ${did} ${text}`;
+  const parting = partingOf(before.noticed(), after.noticed(), isSame);
+  if (!parting) return { actualAtMs: null, actualKind: null };
+  const { was, wouldBe: is } = parting;
+  const atMs = Math.min(was?.atMs ?? Infinity, is?.atMs ?? Infinity);
+  return { actualAtMs: atMs - (own.inputs[0]?.atMs ?? 0), actualKind: kindOf(was, is) };
 }
 
 function cutOffsOf(log: ReadFlightLog): RehearsedTwice['actual'] {

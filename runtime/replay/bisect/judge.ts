@@ -4,7 +4,7 @@ import type { TurnConfig } from '../../turn/machine/turn-config.ts';
 import type { TurnInput } from '../../turn/machine/turn-inputs.ts';
 import type { FreeRun } from '../free-run.ts';
 import type { TurnMachine } from '../machines/turn-machine.ts';
-import { isSameMoment, type NoticedMoment, noticedIn, runOf } from '../what-if.ts';
+import { isSameMoment, type NoticedMoment, noticedIn, partingOf, runOf } from '../what-if.ts';
 import { isBad, type Measure } from './measure.ts';
 import { observe } from './observe.ts';
 
@@ -61,7 +61,7 @@ export function judge(
 ): Verdict {
   const call = runTo(log, runOf(log, {}, own), moment.index);
   const free = runTo(log, runOf(log, changes, machine), moment.index);
-  const partsAtMs = partingOf(call.noticed, free.noticed);
+  const partsAtMs = partsAt(call.noticed, free.noticed);
   const sinceMs = partsAtMs === null ? null : partsAtMs - (log.inputs[0]?.atMs ?? 0) + beganMs;
   if (sinceMs !== null && machine !== own) return { is: 'unjudged', partsAtMs: sinceMs };
   const run = sinceMs === null ? free.run : call.run.fork(changes);
@@ -82,11 +82,7 @@ function runTo(
 }
 
 /** When two runs first do something different; null if they do not. */
-function partingOf(was: readonly NoticedMoment[], wouldBe: readonly NoticedMoment[]): number | null {
-  for (let at = 0; at < Math.max(was.length, wouldBe.length); at += 1) {
-    const [one, other] = [was[at], wouldBe[at]];
-    if (one && other && isSameMoment(one, other)) continue;
-    return Math.min(one?.atMs ?? Number.POSITIVE_INFINITY, other?.atMs ?? Number.POSITIVE_INFINITY);
-  }
-  return null;
+function partsAt(was: readonly NoticedMoment[], wouldBe: readonly NoticedMoment[]): number | null {
+  const parting = partingOf(was.values(), wouldBe.values(), isSameMoment);
+  return parting && Math.min(parting.was?.atMs ?? Infinity, parting.wouldBe?.atMs ?? Infinity);
 }

@@ -2,8 +2,7 @@
 import type { TurnInput } from '../../turn/machine/turn-inputs.ts';
 import { isCutOff } from '../cut-off.ts';
 import type { FreeRun } from '../free-run.ts';
-import type { ReplayedStep } from '../replay.ts';
-import { LONGEST_WAIT_MS, pauseFrom } from '../what-if.ts';
+import { isHoldLine, LONGEST_WAIT_MS, pauseFrom } from '../what-if.ts';
 import type { Quantity } from './measure.ts';
 
 /** A run before the moment, whose first input has this index. The run takes the inputs of the moment. */
@@ -54,15 +53,6 @@ function isHoldLineSpoken({ run, inputs, index }: AtMoment): boolean {
     for (const step of run.take(input)) if (isHoldLine(step)) return true;
   }
   return false;
-}
-
-function isHoldLine({ effects }: ReplayedStep): boolean {
-  return effects.some(
-    (effect) =>
-      effect.do === 'explain' &&
-      effect.decision.about === 'silence' &&
-      (effect.decision.rule === 'hold_line' || effect.decision.rule === 'tool_filler'),
-  );
 }
 
 /** From the caller's voice over the agent's to the end of what the agent says. */

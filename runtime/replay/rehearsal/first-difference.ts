@@ -4,6 +4,7 @@ import type { ReadFlightLog } from '../../turn/loop/flight-log.ts';
 import type { TurnConfig } from '../../turn/machine/turn-config.ts';
 import { ownMachineOf } from '../machines/machine-of.ts';
 import { CURRENT_MACHINE } from '../machines/turn-machine.ts';
+import { partingOf } from '../what-if.ts';
 import { type Noticed, NoticedRun } from './notice.ts';
 
 /** The comparison of one worker's part of a call. */
@@ -32,21 +33,19 @@ export function comparePart(log: ReadFlightLog, changes: Partial<TurnConfig>): C
     new NoticedRun(log, {}, ownMachineOf(log)),
     new NoticedRun(log, changes, CURRENT_MACHINE),
   ];
-  for (;;) {
-    const [was, wouldBe] = [before.next(), after.next()];
-    if (was && wouldBe && isSame(was, wouldBe)) continue;
-    const atMs = Math.min(was?.atMs ?? endMs, wouldBe?.atMs ?? endMs);
-    return {
-      difference: was || wouldBe ? { kind: kindOf(was, wouldBe), was, wouldBe } : null,
-      judgedMs: (was || wouldBe ? atMs : endMs) - originMs,
-      wholeMs: endMs - originMs,
-      was: before.counts,
-      wouldBe: after.counts,
-    };
-  }
+  const parting = partingOf(before.noticed(), after.noticed(), isSame);
+  const atMs = Math.min(parting?.was?.atMs ?? endMs, parting?.wouldBe?.atMs ?? endMs);
+  return {
+    difference: parting && { kind: kindOf(parting.was, parting.wouldBe), ...parting },
+    judgedMs: atMs - originMs,
+    wholeMs: endMs - originMs,
+    was: before.counts,
+    wouldBe: after.counts,
+  };
 }
 
-function isSame(one: Noticed, other: Noticed): boolean {
+/** True if a caller would not notice a difference between the two. */
+export function isSame(one: Noticed, other: Noticed): boolean {
   return one.atMs === other.atMs && one.did === other.did && one.text === other.text;
 }
 

@@ -5,10 +5,10 @@
 import type { ActionCounts, Did } from '#protocol/rehearsal.ts';
 import type { ReadFlightLog } from '../../turn/loop/flight-log.ts';
 import type { TurnConfig } from '../../turn/machine/turn-config.ts';
-import type { Decision, Effect } from '../../turn/machine/turn-effects.ts';
+import type { Decision } from '../../turn/machine/turn-effects.ts';
 import type { TurnMachine } from '../machines/turn-machine.ts';
 import type { ReplayedStep } from '../replay.ts';
-import { freeRun, NOTICEABLE, type NoticeableEffect, textOf } from '../what-if.ts';
+import { freeRun, isHoldLine, type NoticeableEffect, noticedIn, textOf } from '../what-if.ts';
 import { heardWith } from './heard-sooner.ts';
 
 /** Subject of a noticed thing; `prepared`: the model is asked before the turn is taken. */
@@ -26,10 +26,9 @@ export interface Noticed {
 
 /** A run of a call, and the counts so far, its latest step included. */
 export class NoticedRun {
-  readonly #steps: Iterator<ReplayedStep>;
+  readonly #steps: Iterable<ReplayedStep>;
   readonly #holdLines = new Set<string>();
   readonly #counts = { hold_lines: 0, interruptions: 0, keys: 0, transfers: 0 };
-  #noticed: Noticed[] = [];
 
   constructor(log: ReadFlightLog, changes: Partial<TurnConfig>, machine: TurnMachine) {
     const { sensitivity } = log.header.config;
@@ -42,41 +41,36 @@ export class NoticedRun {
     return { ...this.#counts };
   }
 
-  /** The next thing noticed; null at the end of the log. */
-  next(): Noticed | null {
-    while (this.#noticed.length === 0) {
-      const { done, value } = this.#steps.next();
-      if (done) return null;
-      this.#take(value);
-    }
-    return this.#noticed.shift() ?? null;
+  /** What is noticed, one thing after another; the run goes no further than it is read. */
+  *noticed(): Generator<Noticed> {
+    for (const step of this.#steps) yield* this.#take(step);
   }
 
-  #take(step: ReplayedStep): void {
+  #take(step: ReplayedStep): Noticed[] {
     const decisions = step.effects.flatMap((effect) => (effect.do === 'explain' ? [effect.decision] : []));
-    const isHoldLine = decisions.some(isHold);
-    this.#count(step, decisions);
-    const isKeyed = isOfKeys(step, decisions);
-    for (const effect of step.effects) {
-      if (!isNoticeable(effect)) continue;
-      if (effect.do === 'transfer') this.#counts.transfers += 1;
-      this.#noticed.push({
-        atMs: step.input.atMs,
-        did: effect.do === 'hangUp' ? 'hang_up' : effect.do,
-        subject: this.#subjectOf(effect, { isHoldLine, isKeyed, isEnding: isOfTheEnd(step, decisions) }),
-        text: textOf(effect),
-      });
-    }
+    const is = {
+      isHoldLine: isHoldLine(step),
+      isKeyed: isOfKeys(step, decisions),
+      isEnding: isOfTheEnd(step, decisions),
+    };
+    this.#count(step, decisions, is.isHoldLine);
+    return noticedIn(step).map(({ atMs, did: effect }) => ({
+      atMs,
+      did: effect.do === 'hangUp' ? 'hang_up' : effect.do,
+      subject: this.#subjectOf(effect, is),
+      text: textOf(effect),
+    }));
   }
 
-  #count({ input, effects }: ReplayedStep, decisions: readonly Decision[]): void {
-    if (decisions.some(isHold)) {
+  #count({ input, effects }: ReplayedStep, decisions: readonly Decision[], isHold: boolean): void {
+    if (isHold) {
       this.#counts.hold_lines += 1;
       for (const effect of effects) if (effect.do === 'say') this.#holdLines.add(effect.replyId);
     }
     if (effects.some(({ do: what }) => what === 'clear') && decisions.some(isInterruption))
       this.#counts.interruptions += 1;
     if (input.type === 'digit.pressed') this.#counts.keys += 1;
+    this.#counts.transfers += effects.filter(({ do: what }) => what === 'transfer').length;
   }
 
   #subjectOf(
@@ -90,14 +84,6 @@ export class NoticedRun {
     if (effect.do === 'generate') return effect.isSpeculative ? 'prepared' : 'reply';
     return effect.do === 'play' ? 'reply' : 'interruption';
   }
-}
-
-function isNoticeable(effect: Effect): effect is NoticeableEffect {
-  return NOTICEABLE.includes(effect.do);
-}
-
-function isHold({ about, rule }: Decision): boolean {
-  return about === 'silence' && (rule === 'hold_line' || rule === 'tool_filler');
 }
 
 function isInterruption({ about, rule }: Decision): boolean {
