@@ -2,12 +2,10 @@
  * Measures the next calls of an agent: their logs go to a worker, and what became of them into the sums of
  * their day and version, each call exactly once.
  */
-import { Fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';
 import type { RegretOutcome, RegretRequestCall } from '#protocol/regret.ts';
 import { addLeftOut, addMeasured, NO_REGRET, type RegretSums } from '#protocol/regret-tally.ts';
 import type { TriedSettings } from '#protocol/tuning.ts';
-import { readWholeFlightLog } from '../../calls/recordings/recording-store.ts';
 import { type Context, now } from '../../platform/context.ts';
 import type { RegretDayDocument, RegretDocument } from '../../platform/store/models/regret-model.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
@@ -15,13 +13,10 @@ import type { VersionDocument } from '../../platform/store/models/version-model.
 import { readStored } from '../../platform/store/read-stored.ts';
 import { replaceGuarded } from '../../platform/store/replace-guarded.ts';
 import { isUnderWay } from '../../platform/store/session-status.ts';
+import { askAboutCalls, isGroupFull, logOf } from '../ask-about-calls.ts';
 import { dayOf, storedSums, sumsOf } from './regret-store.ts';
 
-/** Text of the logs that a worker gets at once, unless one log is longer; bytes. */
-const BYTES_AT_ONCE = 2 * 1_048_576;
 const PAGE_SIZE = 50;
-/** After so many attempts in vain a call is left out. */
-const MOST_ATTEMPTS = 3;
 /** A replica may store a call so much later than it began; the end of a log takes some seconds, too. */
 const SETTLE_MS = 60_000;
 
@@ -89,14 +84,9 @@ export async function measureGroup(
   const wanted = calls.flatMap(({ session, candidates, log }): RegretRequestCall[] =>
     log === null ? [] : [{ session_id: session._id, log, candidates: [...candidates] }],
   );
-  let outcomes: readonly RegretOutcome[] = [];
-  try {
-    if (wanted.length > 0) outcomes = await context.dispatch.measureRegret(wanted);
-  } catch (error) {
-    if (!(error instanceof Fault)) throw error;
-    if (error.code === 'no_capacity') return 'no_worker';
-    if (regret.attempts + 1 < MOST_ATTEMPTS) return 'no_answer';
-  }
+  const ask = (some: readonly RegretRequestCall[]) => context.dispatch.measureRegret(some);
+  const outcomes = await askAboutCalls(wanted, regret.attempts, ask);
+  if (outcomes === 'no_worker' || outcomes === 'no_answer') return outcomes;
   const byId = new Map(outcomes.map((outcome) => [outcome.session_id, outcome]));
   const groups = Map.groupBy(calls, ({ session, version }) => `${dayOf(session.created_at)}:${version._id}`);
   for (const group of groups.values()) if (!(await store(context, regret, group, byId))) return 'lost';
@@ -116,14 +106,12 @@ async function readGroup(
   for (const session of sessions) {
     const version = versions.get(session.version_id);
     if (version && session.is_listed && !session.is_preview) {
-      const log = await readWholeFlightLog(context, session as SessionDocument, LIMITS.replayedLogBytes);
-      const length = log?.byteLength ?? 0;
-      // After an attempt in vain calls go one by one, so that a bad log is found.
-      const isFull = calls.length > 0 && (bytes + length > BYTES_AT_ONCE || regret.attempts > 0);
-      if (isFull) return { calls, last };
-      bytes += length;
-      const text = log && length > 0 ? log.toString('utf8') : null;
-      calls.push({ session, version, candidates: candidatesOf(version), log: text });
+      const log = await logOf(context, session);
+      const more = log?.byteLength ?? 0;
+      if (isGroupFull({ calls: calls.length, bytes }, { more, attempts: regret.attempts }))
+        return { calls, last };
+      bytes += more;
+      calls.push({ session, version, candidates: candidatesOf(version), log: log?.toString('utf8') ?? null });
     }
     last = session;
   }

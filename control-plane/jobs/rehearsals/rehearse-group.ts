@@ -1,11 +1,8 @@
 /** The next calls of a rehearsal: their logs go to a worker, and what became of them into the sums. */
 import type { AgentConfig } from '#config/agent-config.ts';
-import { Fault } from '#config/errors.ts';
-import { LIMITS } from '#config/limits.ts';
 import { isTimezone } from '#config/timezones.ts';
-import type { RehearsedCall, RehearsedOutcome } from '#protocol/rehearsal.ts';
+import type { RehearsedCall } from '#protocol/rehearsal.ts';
 import { addCall, type CallFacts, type RehearsalTally } from '#protocol/rehearsal-tally.ts';
-import { readWholeFlightLog } from '../../calls/recordings/recording-store.ts';
 import { DETAIL_FIELDS } from '../../calls/sessions/session-record.ts';
 import type { Context } from '../../platform/context.ts';
 import { encodeCursor } from '../../platform/http/lists.ts';
@@ -13,16 +10,13 @@ import { findSessionPage } from '../../platform/store/find-session-page.ts';
 import type { RehearsalDocument } from '../../platform/store/models/rehearsal-model.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
 import type { VersionDocument } from '../../platform/store/models/version-model.ts';
+import { askAboutCalls, isGroupFull, logOf } from '../ask-about-calls.ts';
 import { callsOf } from './calls-of.ts';
 import { changesBetween } from './draft-differences.ts';
 import { randomOf } from './draw-turns.ts';
 import { Unmendable } from './fail-rehearsal.ts';
 
-/** Text of the logs that a worker is asked to run at once, unless one log is longer; bytes. */
-const BYTES_AT_ONCE = 2 * 1_048_576;
 const PAGE_SIZE = 50;
-/** After so many attempts in vain a call is left out. */
-const MOST_ATTEMPTS = 3;
 /** Reading a log needs the session's key. */
 const WITHOUT = DETAIL_FIELDS.filter((field) => field !== 'wrapped_key');
 
@@ -54,15 +48,8 @@ export async function rehearseGroup(
   if (!context.dispatch.hasWorker()) return 'no_worker';
   const group = await readGroup(context, rehearsal);
   const { calls, facts, last } = group;
-  let outcomes: readonly RehearsedOutcome[];
-  try {
-    outcomes = calls.length === 0 ? [] : await context.dispatch.rehearse(calls);
-  } catch (error) {
-    if (!(error instanceof Fault)) throw error;
-    if (error.code === 'no_capacity') return 'no_worker';
-    if (rehearsal.attempts + 1 < MOST_ATTEMPTS) return 'no_answer';
-    outcomes = calls.map(({ session_id }) => ({ outcome: 'unreadable', session_id }));
-  }
+  const outcomes = await askAboutCalls(calls, rehearsal.attempts, (some) => context.dispatch.rehearse(some));
+  if (outcomes === 'no_worker' || outcomes === 'no_answer') return outcomes;
   let tally = JSON.parse(rehearsal.tally) as RehearsalTally;
   const leftOut = { ...rehearsal.left_out };
   leftOut.no_log += group.withoutLog;
@@ -115,10 +102,9 @@ class GroupInMaking {
     this.#hourOf = hoursIn(rehearsal.timezone);
   }
 
-  /** After an attempt in vain calls go one by one, so that a bad log is found. */
-  isFullFor({ byteLength }: Buffer): boolean {
-    if (this.#calls.length === 0) return false;
-    return this.#bytes + byteLength > BYTES_AT_ONCE || this.#rehearsal.attempts > 0;
+  isFullFor({ byteLength: more }: Buffer): boolean {
+    const { attempts } = this.#rehearsal;
+    return isGroupFull({ calls: this.#calls.length, bytes: this.#bytes }, { more, attempts });
   }
 
   add(
@@ -139,11 +125,6 @@ class GroupInMaking {
   read(): Omit<Group, 'isLast'> {
     return { calls: this.#calls, facts: this.#facts, ...this.#counts, last: this.last };
   }
-}
-
-async function logOf(context: Context, session: SessionDocument): Promise<Buffer | null> {
-  const log = await readWholeFlightLog(context, session, LIMITS.replayedLogBytes);
-  return log && log.byteLength > 0 ? log : null;
 }
 
 /** What the draft changes for a session; null if its version is gone. */
