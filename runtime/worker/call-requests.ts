@@ -13,13 +13,7 @@ import type { ControlMessage, ControlRequest, WorkerAnswer } from '#protocol/wor
 import { answerQuestion } from '../agent-tests/answer-question.ts';
 import { suggestAgent } from '../agent-tests/suggest-agent.ts';
 import type { ControlPlaneClient } from '../link/control-plane-client.ts';
-import {
-  type RegretRequest,
-  type RehearsalRequest,
-  type ReplayRequest,
-  ReplayThread,
-  type TuningRequest,
-} from '../replay/replay-request.ts';
+import { type ReplayRequest, ReplayThread } from '../replay/replay-request.ts';
 import type { JobTable } from './job-table.ts';
 import { openParticipantLeg } from './participant-leg.ts';
 import type { PlanEngines } from './plan-engines.ts';
@@ -69,6 +63,7 @@ export class CallRequests {
   }
 
   #resultOf(request: CallRequest): WorkerAnswer | Promise<WorkerAnswer> {
+    const tunings = this.#tunings;
     switch (request.type) {
       case 'webrtc.offer':
         return this.#connectBrowser(request);
@@ -79,13 +74,21 @@ export class CallRequests {
       case 'replay':
         return this.#replay(request);
       case 'judge_pauses':
-        return this.#judgePauses(request);
+        return this.#ofThread(tunings.tally(request), request.logs.length, 'pauses could not be judged');
       case 'rehearse':
-        return this.#rehearse(request);
+        return this.#ofThread(
+          tunings.rehearse(request),
+          request.calls.length,
+          'calls could not be rehearsed',
+        );
       case 'judge_turn':
         return this.#judgeTurn(request);
       case 'measure_regret':
-        return this.#measureRegret(request);
+        return this.#ofThread(
+          tunings.measureRegret(request),
+          request.calls.length,
+          'regret could not be measured',
+        );
       case 'suggest_agent':
         return this.#suggest(request);
       case 'release_stream':
@@ -190,30 +193,13 @@ export class CallRequests {
     }
   }
 
-  async #rehearse(request: RehearsalRequest): Promise<WorkerAnswer> {
+  /** The result of work on ended calls in a thread. */
+  async #ofThread(work: Promise<unknown>, calls: number, failure: string): Promise<WorkerAnswer> {
     try {
-      return { ok: true, value: await this.#tunings.rehearse(request) };
+      return { ok: true, value: await work };
     } catch (error) {
-      this.#deps.logger.warn({ err: error, calls: request.calls.length }, 'calls could not be rehearsed');
-      return failureOf(error, 'the calls could not be rehearsed');
-    }
-  }
-
-  async #measureRegret(request: RegretRequest): Promise<WorkerAnswer> {
-    try {
-      return { ok: true, value: await this.#tunings.measureRegret(request) };
-    } catch (error) {
-      this.#deps.logger.warn({ err: error, calls: request.calls.length }, 'regret could not be measured');
-      return failureOf(error, 'the regret of the calls could not be measured');
-    }
-  }
-
-  async #judgePauses(request: TuningRequest): Promise<WorkerAnswer> {
-    try {
-      return { ok: true, value: await this.#tunings.tally(request) };
-    } catch (error) {
-      this.#deps.logger.warn({ err: error, calls: request.logs.length }, 'pauses could not be judged');
-      return failureOf(error, 'the pauses could not be judged');
+      this.#deps.logger.warn({ err: error, calls }, failure);
+      return failureOf(error, `the ${failure}`);
     }
   }
 }
