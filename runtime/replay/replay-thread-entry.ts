@@ -6,6 +6,7 @@ import type { ReplayOutcome } from '#protocol/replay.ts';
 import { type ReadFlightLog, readFlightLogText } from '../turn/loop/flight-log.ts';
 import { ownMachineOf, refuseUnknownSettings } from './machines/machine-of.ts';
 import type { ReplayRequest } from './replay-request.ts';
+import { wallMs } from './wall-ms.ts';
 import { type Divergence, firstDivergence } from './what-if.ts';
 
 treatThisThreadAsOthers();
@@ -26,11 +27,10 @@ function outcomeOf(parts: readonly ReadFlightLog[]): ReplayOutcome {
 }
 
 function describedDivergence(
-  { header, inputs }: ReadFlightLog,
+  part: ReadFlightLog,
   { was, wouldBe, judged }: Divergence,
 ): ReplayOutcome['divergence'] {
-  // The log uses its worker's monotonic clock; the recording uses wall time.
-  const beganAtMs = Date.parse(header.wall_time) + (inputs[0]?.atMs ?? 0) - header.started_at_ms;
+  const beganAtMs = wallMs(part, part.inputs[0]?.atMs ?? 0);
   const moment = (of: Divergence['was']) =>
     of && {
       at: new Date(beganAtMs + of.atMs).toISOString(),

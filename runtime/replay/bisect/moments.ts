@@ -5,6 +5,7 @@ import type { FreeRun } from '../free-run.ts';
 import { machineOf } from '../machines/machine-of.ts';
 import type { TurnMachine } from '../machines/turn-machine.ts';
 import type { ReplayedStep } from '../replay.ts';
+import { wallMs } from '../wall-ms.ts';
 import { isTaken, runOf } from '../what-if.ts';
 import type { Case, Moment } from './judge.ts';
 import { isBad, type Measure, QUANTITIES, type Quantity } from './measure.ts';
@@ -87,7 +88,7 @@ export function caseOf(
 ): Case | null {
   const [first] = parts;
   const all = parts.flatMap((log) => {
-    const beganMs = first ? wallMsOf(log) - wallMsOf(first) : 0;
+    const beganMs = first ? beginningOf(log) - beginningOf(first) : 0;
     const part = { log, measure, machine: machineFor(log.header.machine_version), beganMs };
     return momentsOf(part, measure.quantity).map((moment) => ({ ...part, moment }));
   });
@@ -98,9 +99,9 @@ export function caseOf(
   return all.find(({ moment }) => moment === meant) ?? null;
 }
 
-/** Wall-clock time of a part's first input: each worker has a monotonic clock of its own. */
-function wallMsOf({ header, inputs }: ReadFlightLog): number {
-  return Date.parse(header.wall_time) + (inputs[0]?.atMs ?? 0) - header.started_at_ms;
+/** Wall-clock time of a part's first input. */
+function beginningOf(log: ReadFlightLog): number {
+  return wallMs(log, log.inputs[0]?.atMs ?? 0);
 }
 
 /**

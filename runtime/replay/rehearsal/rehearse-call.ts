@@ -16,6 +16,7 @@ import type {
 import { type ReadFlightLog, readFlightLogText } from '../../turn/loop/flight-log.ts';
 import { machineVersions, ownMachineOf, unknownSettings } from '../machines/machine-of.ts';
 import { CURRENT_MACHINE } from '../machines/turn-machine.ts';
+import { wallMs } from '../wall-ms.ts';
 import { draftSettings } from './draft-settings.ts';
 import { type Compared, comparePart } from './first-difference.ts';
 import { judgeCutOffs } from './judge-cut-offs.ts';
@@ -108,11 +109,6 @@ function describe(
 ): Difference {
   const moment = (of: Noticed | null) => of && { at_ms: wallMs(part, of.atMs), did: of.did };
   return { kind, was: moment(was), would_be: moment(wouldBe) };
-}
-
-/** The log uses its worker's monotonic clock; recording and session use wall time. */
-function wallMs({ header }: ReadFlightLog, atMs: number): number {
-  return Date.parse(header.wall_time) + atMs - header.started_at_ms;
 }
 
 function inWallTime(part: ReadFlightLog, pauses: CallPauses): CallPauses {
