@@ -203,45 +203,30 @@ export class WorkerDispatch implements Dispatch {
 
   async judgePauses(logs: readonly string[]): Promise<PauseTally> {
     const message: ControlRequest = { type: 'judge_pauses', request_id: randomUUID(), logs: [...logs] };
-    // A worker of an older version would leave it unanswered.
-    const result = await this.#askAny(message, ({ judgesPauses }) => judgesPauses === true);
-    if (result?.ok === false && result.code === 'no_capacity') throw fault('no_capacity');
-    const tally = pauseTally.safeParse(result?.ok ? result.value : null);
-    if (!tally.success) throw fault('gateway_unreachable');
-    return tally.data;
+    return this.#askOfCalls(message, pauseTally, ({ judgesPauses }) => judgesPauses === true);
   }
 
   async rehearse(calls: readonly RehearsedCall[]): Promise<readonly RehearsedOutcome[]> {
     const message: ControlRequest = { type: 'rehearse', request_id: randomUUID(), calls: [...calls] };
-    const result = await this.#askAny(message, ({ rehearses }) => rehearses === true);
-    if (result?.ok === false && result.code === 'no_capacity') throw fault('no_capacity');
-    const outcomes = rehearsedOutcomes.safeParse(result?.ok ? result.value : null);
-    if (!outcomes.success) throw fault('gateway_unreachable');
-    return outcomes.data.calls;
+    const suits: Suits = ({ rehearses }) => rehearses === true;
+    return (await this.#askOfCalls(message, rehearsedOutcomes, suits)).calls;
   }
 
   async judgeTurn(question: TurnQuestion): Promise<QuestionOutcome> {
     const message: ControlRequest = { type: 'judge_turn', request_id: randomUUID(), question };
     const result = await this.#askAny(message, ({ judgesTurns }) => judgesTurns === true);
-    const outcome = questionOutcome.safeParse(result?.ok ? result.value : null);
-    if (!outcome.success) throw fault('gateway_unreachable');
-    return outcome.data;
+    return answerOf(result, questionOutcome);
   }
 
   async measureRegret(calls: readonly RegretRequestCall[]): Promise<readonly RegretOutcome[]> {
     const message: ControlRequest = { type: 'measure_regret', request_id: randomUUID(), calls: [...calls] };
-    const result = await this.#askAny(message, ({ measuresRegret }) => measuresRegret === true);
-    if (result?.ok === false && result.code === 'no_capacity') throw fault('no_capacity');
-    const outcomes = regretOutcomes.safeParse(result?.ok ? result.value : null);
-    if (!outcomes.success) throw fault('gateway_unreachable');
-    return outcomes.data.calls;
+    const suits: Suits = ({ measuresRegret }) => measuresRegret === true;
+    return (await this.#askOfCalls(message, regretOutcomes, suits)).calls;
   }
 
   async suggestAgent(request: SuggestionRequest): Promise<SuggestionOutcome> {
     const result = await this.#askAny({ type: 'suggest_agent', request_id: randomUUID(), request });
-    const outcome = suggestionOutcome.safeParse(result?.ok ? result.value : null);
-    if (!outcome.success) throw fault('gateway_unreachable');
-    return outcome.data;
+    return answerOf(result, suggestionOutcome);
   }
 
   announceSpeechModels(models: readonly string[]): void {
@@ -264,6 +249,17 @@ export class WorkerDispatch implements Dispatch {
 
   #all() {
     return [...this.#workers.describe(), ...this.#others.workers()];
+  }
+
+  /** Asks about ended calls. A worker that does not suit, of an older version, would leave it unanswered. */
+  async #askOfCalls<Schema extends z.ZodType>(
+    message: ControlRequest,
+    schema: Schema,
+    suits: Suits,
+  ): Promise<z.output<Schema>> {
+    const result = await this.#askAny(message, suits);
+    if (result?.ok === false && result.code === 'no_capacity') throw fault('no_capacity');
+    return answerOf(result, schema);
   }
 
   #askAny(message: ControlRequest, suits: Suits = () => true): Promise<WorkerAnswer | null> {
@@ -294,6 +290,13 @@ const PARTICIPANT_FAULTS = z.enum([
   'participants_full',
   'sdp_unusable',
 ]);
+
+/** Returns a worker's answer. Throws `gateway_unreachable` without one. */
+function answerOf<Schema extends z.ZodType>(result: WorkerAnswer | null, schema: Schema): z.output<Schema> {
+  const answer = schema.safeParse(result?.ok ? result.value : null);
+  if (!answer.success) throw fault('gateway_unreachable');
+  return answer.data;
+}
 
 /** Returns a worker's answer about a colleague. Throws its refusal, or `gateway_unreachable`. */
 function acceptedValue(result: WorkerAnswer | null): unknown {
