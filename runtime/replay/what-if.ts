@@ -52,7 +52,7 @@ export function* freeRun(
   for (const input of log.inputs) yield* run.take(input);
 }
 
-/** What a caller would notice of a run. */
+/** Everything that a caller would notice of a run. */
 function* noticedUnder(...run: Parameters<typeof freeRun>): Generator<NoticedMoment> {
   for (const step of freeRun(...run)) yield* noticedIn(step);
 }

@@ -41,7 +41,7 @@ export class NoticedRun {
     return { ...this.#counts };
   }
 
-  /** What is noticed, one thing after another; the run goes no further than it is read. */
+  /** Things noticed, one after another; the run goes no further than they are read. */
   *noticed(): Generator<Noticed> {
     for (const step of this.#steps) yield* this.#take(step);
   }

@@ -11,7 +11,7 @@ import { addMeasured, addRegret, NO_REGRET, type RegretSums } from '#protocol/re
 import { regretOfPart } from '#runtime/replay/regret/regret-of-call.ts';
 import type { ReadFlightLog } from '#runtime/turn/loop/flight-log.ts';
 import { createRandom } from '../random.ts';
-import { callOf, type Population } from './regret-callers.ts';
+import { callOf, type Population, type RegretCall } from './regret-callers.ts';
 
 /** Rules of every simulated learner. */
 export const RULES: LearningRules = {
@@ -29,12 +29,8 @@ const CALLS_A_DAY = 400;
 const DAYS = 28;
 const RECENT_DAYS = 7;
 
-/** What one call really did. */
-interface Done {
-  readonly turns: number;
-  readonly cutOffs: number;
-  readonly waitMs: number;
-}
+/** The truth about one call. */
+type Done = Omit<RegretCall, 'log'>;
 
 /** The course of a learner. */
 export interface Learned {
