@@ -59,8 +59,7 @@ export async function judgeGroup(
   const outcomes = await Promise.all(chosen.map((one) => ask(context, one)));
   for (const [index, one] of chosen.entries())
     await storeOutcome(context, one, outcomes[index] ?? { outcome: 'unanswered' });
-  const settled = await settle(context, { judge, rehearsal }, { chosen, outcomes });
-  return settled;
+  return settle(context, { judge, rehearsal }, { chosen, outcomes });
 }
 
 /** The questions that fit what is left, with what must follow each. */

@@ -166,8 +166,8 @@ async function turnsOf(
   const languages = new Map(versions.map(({ _id, config }) => [_id, config.voice?.speaking_language]));
   const calls = new Map<string, number>();
   for (const { session } of turns) if (!calls.has(session._id)) calls.set(session._id, calls.size);
-  const every = Math.max(1, Math.floor(turns.length / turnsAgain(turns.length)));
   const again = turnsAgain(turns.length);
+  const every = Math.max(1, Math.floor(turns.length / again));
   return turns
     .flatMap((turn, index) => [
       { turn, kind: 'draft' as const },

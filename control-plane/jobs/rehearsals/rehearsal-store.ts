@@ -9,6 +9,7 @@ import { newestVersion } from '../../catalogue/agents/newest-version.ts';
 import { draftVersion } from '../../catalogue/agents/publish.ts';
 import { type Context, now } from '../../platform/context.ts';
 import { findSessionPage } from '../../platform/store/find-session-page.ts';
+import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
 import type { RehearsalDocument } from '../../platform/store/models/rehearsal-model.ts';
 import { callsOf } from './calls-of.ts';
 import { notJudged } from './draft-differences.ts';
@@ -40,12 +41,11 @@ const RETRY_SECONDS = 30;
  */
 export async function startRehearsal(
   context: Context,
-  { id, ...owned }: Owned & { readonly id: string },
+  { id, userId, teamId, agentId }: Owned & { readonly id: string },
   wanted: RehearsalWanted,
 ): Promise<RehearsalDocument> {
   const { rehearsals, agents } = context.models;
-  const { teamId, agentId } = owned;
-  await findAgent(context, teamId, agentId);
+  const agent = await findAgent(context, teamId, agentId);
   if (await rehearsals.exists({ team_id: teamId, status: { $in: ['running', 'judging'] } }))
     throw fault('too_many_at_once', {
       limit: LIMITS.rehearsalsAtOnce,
@@ -53,7 +53,7 @@ export async function startRehearsal(
       remedy: 'wait until it has finished',
       seconds: RETRY_SECONDS,
     });
-  const rehearsal = { _id: id, ...(await prepareRehearsal(context, owned, wanted)) };
+  const rehearsal = { _id: id, ...(await prepareRehearsal(context, { userId, agent }, wanted)) };
   await rehearsals.create(rehearsal);
   if (!(await agents.exists({ _id: agentId, team_id: teamId }))) {
     // Deleted while this began: the deletion has not seen it.
@@ -68,20 +68,21 @@ export async function startRehearsal(
 /** What the judge of a rehearsal would cost, before anything is spent. Throws as `startRehearsal` does. */
 export async function estimateRehearsal(
   context: Context,
-  owned: Owned,
+  { userId, teamId, agentId }: Owned,
   wanted: RehearsalWanted & { readonly judge: JudgeWanted },
 ): Promise<JudgedEstimate> {
-  const { judge, ...rehearsal } = await prepareRehearsal(context, owned, wanted);
+  const agent = await findAgent(context, teamId, agentId);
+  const { judge, ...rehearsal } = await prepareRehearsal(context, { userId, agent }, wanted);
   if (!judge) throw new Error('an estimate is about a judge');
   return estimateJudge(context, rehearsal, { judge, draft: JSON.parse(judge.draft) as JudgedDraft });
 }
 
 async function prepareRehearsal(
   context: Context,
-  { userId, teamId, agentId }: Owned,
+  { userId, agent }: { readonly userId: string; readonly agent: AgentDocument },
   wanted: RehearsalWanted,
 ): Promise<Omit<RehearsalDocument, '_id'>> {
-  const agent = await findAgent(context, teamId, agentId);
+  const { _id: agentId, team_id: teamId } = agent;
   const draft = await draftVersion(context, agent);
   const published = await newestVersion(context, agentId);
   const judged = { agent_name: agent.name, version: draft };
