@@ -3,6 +3,7 @@
  * first, then deletes what was encrypted with them, and the link to the person last, so that an interrupted
  * erasure can be repeated. A running call continues and leaves nothing behind.
  */
+import { addFields } from '#base/add-fields.ts';
 import { isE164 } from '#telephony/e164.ts';
 import { flightLogPrefix, recordingPrefix } from '../../calls/recordings/recording-store.ts';
 import { forgetCalls } from '../../jobs/rehearsals/forget-calls.ts';
@@ -35,7 +36,10 @@ type Parts = Pick<Context, 'models' | 'blobs' | 'held' | 'clock'>;
 /** Sessions erased at once: a remote bucket answers late. */
 const AT_ONCE = 10;
 
-const NOTHING: ErasureCounts = {
+/** Counts of what belongs to sessions. */
+type SessionCounts = Omit<ErasureCounts, 'text_sessions'>;
+
+const NOTHING: SessionCounts = {
   sessions: 0,
   recording_segments: 0,
   flight_log_chunks: 0,
@@ -88,12 +92,12 @@ export async function erasePerson(context: Parts, teamId: string, person: Person
   await forgetCalls(context, teamId, ids);
   let total = NOTHING;
   for (let first = 0; first < ids.length; first += AT_ONCE)
-    total = sum(total, await removeSessions(context, ids.slice(first, first + AT_ONCE)));
+    total = addFields(total, await removeSessions(context, ids.slice(first, first + AT_ONCE)));
   await eraseRows(context, { $or: isTheirs('to_number') });
   const written = await eraseTexts(context, teamId, { endUserId: person.endUserId, numbers });
   if (written.text_sessions === 0) return total;
   const { attachments, deliveries, text_sessions } = written;
-  return { ...sum(total, { ...NOTHING, attachments, deliveries }), text_sessions };
+  return { ...addFields(total, { ...NOTHING, attachments, deliveries }), text_sessions };
 }
 
 /** The sessions that meet one of these conditions, one query for each: each has an index. */
@@ -151,7 +155,7 @@ async function eraseRows({ models }: Parts, theirs: object): Promise<void> {
 async function removeSessions(
   { models, blobs, held }: Parts,
   ids: readonly string[],
-): Promise<ErasureCounts> {
+): Promise<SessionCounts> {
   for (const id of ids) held.forget(id);
   const theirs = { session_id: { $in: ids } };
   const [segments = 0, chunks = 0, attachments = 0, deliveries = 0] = await settleAll([
@@ -174,14 +178,4 @@ async function removeSessions(
 async function removeBlobs(blobs: Context['blobs'], prefixes: readonly string[]): Promise<number> {
   const counts = await settleAll(prefixes.map((prefix) => blobs.deletePrefix(prefix)));
   return counts.reduce((total, count) => total + count, 0);
-}
-
-function sum(a: ErasureCounts, b: ErasureCounts): ErasureCounts {
-  return {
-    sessions: a.sessions + b.sessions,
-    recording_segments: a.recording_segments + b.recording_segments,
-    flight_log_chunks: a.flight_log_chunks + b.flight_log_chunks,
-    attachments: a.attachments + b.attachments,
-    deliveries: a.deliveries + b.deliveries,
-  };
 }
