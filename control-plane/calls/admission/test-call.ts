@@ -4,6 +4,7 @@
  * tests go to an agent, which needs no number, and to any of its versions.
  */
 import { z } from 'zod';
+import { parseJson } from '#base/parse-json.ts';
 import { SealBroken } from '#base/sealer.ts';
 import { fault } from '#config/errors.ts';
 import { type AdmissionRequest, TEST_CALL_HEADER } from '#protocol/sip-admission.ts';
@@ -39,8 +40,8 @@ const proof = z.object({
 });
 
 /** Whether an INVITE claims to be a test call. */
-export function isTestCall({ headers }: AdmissionRequest): boolean {
-  return headers[TEST_CALL_HEADER.toLowerCase()] !== undefined;
+export function isTestCall(request: AdmissionRequest): boolean {
+  return headerOf(request) !== undefined;
 }
 
 /** Permits one call to a number; `value` is that of the header. */
@@ -75,9 +76,7 @@ export function testedAgentOf(
   context: Pick<Context, 'secretBox' | 'clock'>,
   request: AdmissionRequest,
 ): TestedAgent | null {
-  const value = request.headers[TEST_CALL_HEADER.toLowerCase()];
-  const permitted = value === undefined ? null : readProof(context.secretBox, value);
-  return permitted && permitted.expires_ms > context.clock.wallTime() ? (permitted.agent ?? null) : null;
+  return validProof(context, request)?.agent ?? null;
 }
 
 /** Stands in a voice test for the number called. It is not stored, and has no trunk that could call on. */
@@ -120,22 +119,30 @@ export async function testSessionOf(
 
 /** The session of a test call with a valid proof, used or not; otherwise null. */
 export function permittedSession(
-  { secretBox, clock }: Pick<Context, 'secretBox' | 'clock'>,
-  { headers }: AdmissionRequest,
+  context: Pick<Context, 'secretBox' | 'clock'>,
+  request: AdmissionRequest,
   number: NumberDocument,
 ): string | null {
-  const value = headers[TEST_CALL_HEADER.toLowerCase()];
-  const permitted = value === undefined ? null : readProof(secretBox, value);
-  const isValid = permitted?.number_id === number._id && permitted.expires_ms > clock.wallTime();
-  return isValid ? permitted.session_id : null;
+  const permitted = validProof(context, request);
+  return permitted?.number_id === number._id ? permitted.session_id : null;
 }
 
-function readProof(secretBox: Context['secretBox'], value: string): z.output<typeof proof> | null {
+/** The proof in the header of an INVITE; null without one, and if it is not ours or has expired. */
+function validProof(
+  { secretBox, clock }: Pick<Context, 'secretBox' | 'clock'>,
+  request: AdmissionRequest,
+): z.output<typeof proof> | null {
+  const value = headerOf(request);
+  if (value === undefined) return null;
   try {
-    return proof.parse(JSON.parse(secretBox.open(value, PURPOSE)));
+    const permitted = parseJson(proof, secretBox.open(value, PURPOSE));
+    return permitted && permitted.expires_ms > clock.wallTime() ? permitted : null;
   } catch (error) {
-    if (error instanceof SealBroken || error instanceof SyntaxError || error instanceof z.ZodError)
-      return null;
+    if (error instanceof SealBroken) return null;
     throw error;
   }
+}
+
+function headerOf({ headers }: AdmissionRequest): string | undefined {
+  return headers[TEST_CALL_HEADER.toLowerCase()];
 }
