@@ -4,7 +4,7 @@ import type { Stretch, TimedLine, Timeline } from './audible-timeline.ts';
 /** The agent should be silent this long after an interruption starts, ms. */
 export const STOP_TIMEOUT_MS = 1_500;
 
-/** What was heard of a call's turn-taking. */
+/** The turn-taking of a call, as its caller heard it. */
 export interface TurnTaking {
   /** From the end of each line that wants an answer to the agent's next speech. */
   readonly replyMs: readonly number[];
@@ -25,13 +25,28 @@ export interface TurnTaking {
   readonly longestSilenceMs: number;
 }
 
-/** Observes a call. */
-export function observeTurns({ agent, lines }: Timeline): TurnTaking {
-  const asking = lines.flatMap((line, index) =>
+/** A line that wants an answer. */
+export interface AskingLine {
+  readonly line: TimedLine;
+  /** The caller's next line. */
+  readonly next: TimedLine | undefined;
+  /** The first speech of the agent that begins after the line and before the next one; null without any. */
+  readonly reply: Stretch | null;
+}
+
+/** The lines that want an answer, in order. */
+export function askingLines({ agent, lines }: Timeline): AskingLine[] {
+  return lines.flatMap((line, index) =>
     line.means === 'turn' || line.means === 'interruption'
       ? [{ line, next: lines[index + 1], reply: replyTo(agent, line, lines[index + 1]) }]
       : [],
   );
+}
+
+/** Observes a call. */
+export function observeTurns(timeline: Timeline): TurnTaking {
+  const { agent, lines } = timeline;
+  const asking = askingLines(timeline);
   const replyMs = asking.flatMap(({ line, reply }) => (reply ? [reply.firstMs - line.lastMs] : []));
   const inVainMs = asking.flatMap(({ line, reply, next }) =>
     !reply && next ? [next.firstMs - line.lastMs] : [],
@@ -59,14 +74,7 @@ export function observeTurns({ agent, lines }: Timeline): TurnTaking {
   };
 }
 
-/**
- * The reply is the first speech of the agent that begins after the line and before the caller's next line.
- */
-export function replyTo(
-  agent: readonly Stretch[],
-  line: TimedLine,
-  next: TimedLine | undefined,
-): Stretch | null {
+function replyTo(agent: readonly Stretch[], line: TimedLine, next: TimedLine | undefined): Stretch | null {
   return (
     agent.find(({ firstMs }) => firstMs > line.lastMs && (next === undefined || firstMs < next.firstMs)) ??
     null
@@ -74,7 +82,7 @@ export function replyTo(
 }
 
 /** Null if the agent was not speaking. */
-export function stopAfter(agent: readonly Stretch[], line: TimedLine): number | null {
+function stopAfter(agent: readonly Stretch[], line: TimedLine): number | null {
   const spokenOver = agent.find(({ firstMs, lastMs }) => firstMs < line.firstMs && lastMs >= line.firstMs);
   if (!spokenOver) return null;
   // The agent may pause and continue: the last stretch that overlaps the line counts.
@@ -83,11 +91,7 @@ export function stopAfter(agent: readonly Stretch[], line: TimedLine): number | 
 }
 
 /** True if the agent began while the caller was speaking or before the caller continued. */
-export function isSpokenInto(
-  agent: readonly Stretch[],
-  line: TimedLine,
-  next: TimedLine | undefined,
-): boolean {
+function isSpokenInto(agent: readonly Stretch[], line: TimedLine, next: TimedLine | undefined): boolean {
   if (line.means === 'part')
     return agent.some(({ firstMs }) => firstMs > line.firstMs && firstMs < (next?.lastMs ?? line.lastMs));
   return (

@@ -1,6 +1,6 @@
 /** Judges one played scene from what was heard on the line and the session's own record. Pure. */
 import type { Stretch, TimedLine, Timeline } from '#protocol/audible-timeline.ts';
-import { isSpokenInto, replyTo, STOP_TIMEOUT_MS, silencesOfAgent, stopAfter } from '#protocol/turn-taking.ts';
+import { askingLines, observeTurns, STOP_TIMEOUT_MS, silencesOfAgent } from '#protocol/turn-taking.ts';
 
 /**
  * A reply is late when it takes this much longer than the longest endpointing wait, ms. Covers model, voice
@@ -61,14 +61,9 @@ export interface Verdict {
 }
 
 /** Judges one call. */
-export function judgeScene({ agent, lines }: Timeline, session: SessionView, expected: Expectation): Verdict {
-  const answered = lines.flatMap((line, index) =>
-    line.means === 'turn' || line.means === 'interruption'
-      ? [{ line, reply: replyTo(agent, line, lines[index + 1]) }]
-      : [],
-  );
-  const replyMs = answered.flatMap(({ line, reply }) => (reply ? [reply.firstMs - line.lastMs] : []));
-  const stops = lines.filter(({ means }) => means === 'interruption').map((line) => stopAfter(agent, line));
+export function judgeScene(timeline: Timeline, session: SessionView, expected: Expectation): Verdict {
+  const { agent, lines } = timeline;
+  const { replyMs, stopMs, ...turns } = observeTurns(timeline);
   const reply = wordsOf(expected.reply);
   // Excludes hold lines and greetings.
   const cut = contentsOf(session, 'assistant').filter((text) => isBeginning(wordsOf(text), reply));
@@ -77,23 +72,24 @@ export function judgeScene({ agent, lines }: Timeline, session: SessionView, exp
   );
   const words = compareWords(meant, contentsOf(session, 'user'));
   return {
-    falseInterruptions: Math.max(0, cut.length - stops.length),
-    missedInterruptions: stops.filter((ms) => ms === null || ms > STOP_TIMEOUT_MS).length,
-    premature: lines.filter((line, index) => isSpokenInto(agent, line, lines[index + 1])).length,
+    falseInterruptions: Math.max(0, cut.length - stopMs.length),
+    missedInterruptions: turns.missedInterruptions.length,
+    premature: turns.cutOffs.length,
     late: replyMs.filter((ms) => ms > expected.longestWaitMs + MAX_REPLY_DELAY_MS).length,
-    unanswered: answered.filter(({ reply }) => reply === null).length,
+    unanswered: turns.unanswered,
     ...words,
     silencesOver4s:
       replyMs.filter((ms) => ms > LONG_SILENCE_MS).length +
       silencesOfAgent(agent, lines).filter((ms) => ms > LONG_SILENCE_MS).length,
-    unattributed: answered.filter(({ line, reply }) => reply !== null && !isExplained(session, line, reply))
-      .length,
+    unattributed: askingLines(timeline).filter(
+      ({ line, reply }) => reply !== null && !isExplained(session, line, reply),
+    ).length,
     replyMs,
-    stopMs: stops.filter((ms) => ms !== null),
+    stopMs: stopMs.filter((ms) => ms !== null),
     hesitationMs: lines
       .filter(({ means }) => means === 'backchannel' || means === 'sound')
       .map((line) => hesitationOver(agent, line)),
-    heardWordsOff: heardWordsOff({ agent, lines }, cut, expected),
+    heardWordsOff: heardWordsOff(timeline, cut, expected),
   };
 }
 
