@@ -1,4 +1,5 @@
 /** Output of commands: tables and lines for people, JSON for scripts. */
+import type { Estimate } from '#base/intervals.ts';
 
 /**
  * Prints rows below their titles, each column as wide as its widest cell, the last one unpadded. Says so if
@@ -49,6 +50,18 @@ export function printWarnings(agent: { readonly warnings?: readonly { readonly m
 /** Formats bytes for people. */
 export function mebibytes(bytes: number): string {
   return `${(bytes / 2 ** 20).toFixed(1)} MiB`;
+}
+
+/** Formats an estimate as `5.0 (3.1 to 7.4)`, or without the interval; `unit` follows the value. */
+export function estimateText({ value, low, high }: Estimate, digits: number, unit = ''): string {
+  const range = low === null || high === null ? '' : ` (${low.toFixed(digits)} to ${high.toFixed(digits)})`;
+  return `${value.toFixed(digits)}${unit}${range}`;
+}
+
+/** Formats an estimated share in percent, with its interval. */
+export function shareText({ value, low, high }: Estimate): string {
+  const percent = (share: number | null) => (share === null ? null : share * 100);
+  return estimateText({ value: value * 100, low: percent(low), high: percent(high) }, 1, ' %');
 }
 
 /**

@@ -6,7 +6,7 @@ import { findAgentId } from './agent-sync.ts';
 import { type Api, CommandError, type Json } from './api.ts';
 import { countUpTo } from './arguments.ts';
 import type { CommandContext } from './command-context.ts';
-import { printTable, show } from './output.ts';
+import { estimateText, printTable, show } from './output.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
 
@@ -60,16 +60,11 @@ function printRegret({ all, by_version, by_day, measured_until }: RegretRecord):
 function cells(one: RegretFigures): string[] {
   return [
     String(one.turns),
-    `${range(one.needless_wait_ms, 0)} ms`,
-    range(one.cut_offs, 1),
+    `${estimateText(one.needless_wait_ms, 0)} ms`,
+    estimateText(one.cut_offs, 1),
     one.most_cut_offs.value.toFixed(1),
     `${Math.round(one.unknown_share * 100)} %`,
   ];
-}
-
-function range({ value, low, high }: RegretFigures['cut_offs'], digits: number): string {
-  if (low === null || high === null) return value.toFixed(digits);
-  return `${value.toFixed(digits)} (${low.toFixed(digits)} to ${high.toFixed(digits)})`;
 }
 
 /** Prints the state of a learner and its latest steps. */

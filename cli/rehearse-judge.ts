@@ -4,7 +4,7 @@ import type { JudgedEstimate, JudgedFigures, JudgedResult } from '#protocol/judg
 import type { TurnAnswer } from '#protocol/judged-turns.ts';
 import { type Api, CommandError } from './api.ts';
 import type { CommandContext } from './command-context.ts';
-import { printable, printFacts, printTable } from './output.ts';
+import { printable, printFacts, printTable, shareText } from './output.ts';
 
 /** The judge as the API takes it. */
 export interface JudgeOptions {
@@ -79,7 +79,7 @@ export function printJudged(judged: JudgedResult, url: string): void {
       if (groups.length > 1) printGroups(title, groups);
   }
   if (noise.turns > 0)
-    console.log(`\nThe version of the call, asked twice, differs from itself in ${share(noise.share)}`);
+    console.log(`\nThe version of the call, asked twice, differs from itself in ${shareText(noise.share)}`);
   for (const turn of to_read) {
     const at = turn.second === null ? '' : `?t=${turn.second.toFixed(1)}`;
     console.log(`\n${turn.verdict}: ${printable(turn.reason)}\n${url}/console/calls/${turn.session_id}${at}`);
@@ -90,10 +90,10 @@ export function printJudged(judged: JudgedResult, url: string): void {
 
 function figuresOf(all: JudgedFigures): (readonly unknown[])[] {
   return [
-    ['the same', all.same, share(all.same_share)],
-    ['better', all.better, share(all.better_share)],
-    ['worse', all.worse, share(all.worse_share)],
-    ['different, neither better', all.different, share(all.different_share)],
+    ['the same', all.same, shareText(all.same_share)],
+    ['better', all.better, shareText(all.better_share)],
+    ['worse', all.worse, shareText(all.worse_share)],
+    ['different, neither better', all.different, shareText(all.different_share)],
   ];
 }
 
@@ -104,8 +104,8 @@ function printGroups(title: string, groups: JudgedResult['by_number']): void {
     groups.map(({ name, turns, better_share, worse_share }) => [
       name,
       turns,
-      share(better_share),
-      share(worse_share),
+      shareText(better_share),
+      shareText(worse_share),
     ]),
   );
 }
@@ -117,19 +117,4 @@ function reasonOf(stopped: string): string {
 function answerOf({ text, calls }: TurnAnswer): string {
   const parts = [text, ...calls.map((call) => `[${call.tool_name} ${call.arguments}]`)];
   return printable(parts.filter((part) => part !== '').join(' '));
-}
-
-/** A share in percent, with its interval. */
-export function share({
-  value,
-  low,
-  high,
-}: {
-  readonly value: number;
-  readonly low: number | null;
-  readonly high: number | null;
-}): string {
-  const percent = (of: number) => (of * 100).toFixed(1);
-  if (low === null || high === null) return `${percent(value)} %`;
-  return `${percent(value)} % (${percent(low)} to ${percent(high)})`;
 }

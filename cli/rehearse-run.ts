@@ -4,12 +4,10 @@ import type { GroupFigures, RehearsalRecord } from '#protocol/rehearsal.ts';
 import { findAgentId } from './agent-sync.ts';
 import { type Api, CommandError, EXIT } from './api.ts';
 import type { CommandContext } from './command-context.ts';
-import { printTable, show, showProgress } from './output.ts';
-import { confirmJudge, type JudgeOptions, judgeProgress, printJudged, share } from './rehearse-judge.ts';
+import { estimateText, printTable, shareText, show, showProgress } from './output.ts';
+import { confirmJudge, type JudgeOptions, judgeProgress, printJudged } from './rehearse-judge.ts';
 
 const POLL_MS = 1_000;
-
-type Estimate = GroupFigures['differing_share'];
 
 /** Rehearses an agent's draft and prints the result. Throws `CommandError`, also if the rehearsal fails. */
 export async function rehearse(
@@ -70,9 +68,9 @@ function printRehearsal(record: RehearsalRecord, url: string): void {
       groups.map(({ name, calls, differing_share, cut_offs, waiting }) => [
         name,
         calls,
-        share(differing_share),
-        share(cut_offs.caused_share),
-        share(cut_offs.spared_share),
+        shareText(differing_share),
+        shareText(cut_offs.caused_share),
+        shareText(cut_offs.spared_share),
         milliseconds(waiting.saved_ms_per_turn),
       ]),
     );
@@ -94,7 +92,7 @@ function printRehearsal(record: RehearsalRecord, url: string): void {
   );
 }
 
-/** What the figures rest on, and what they leave out. */
+/** Prints which calls the figures come from, and which were left out. */
 function printScope(record: RehearsalRecord): void {
   const { calls_found, calls_looked_at, calls_of_earlier_versions, left_out, not_judged, result } = record;
   const { no_log, other_version, unreadable } = left_out;
@@ -116,15 +114,15 @@ function figuresOf(all: GroupFigures): (readonly unknown[])[] {
   const { cut_offs, differing, differing_share, waiting } = all;
   const action = (name: 'hold_lines' | 'interruptions' | 'keys' | 'transfers', title: string) => {
     const { was, would_be, change } = all[name];
-    return [`${title}, up to there`, `${was} → ${would_be}`, interval(change, 3), 'more in a call'];
+    return [`${title}, up to there`, `${was} → ${would_be}`, estimateText(change, 3), 'more in a call'];
   };
   return [
-    ['calls that would differ', differing, share(differing_share), ''],
+    ['calls that would differ', differing, shareText(differing_share), ''],
     ...Object.entries(all.first_differences)
       .filter(([, calls]) => calls > 0)
       .map(([kind, calls]) => [`  first: ${kind.replaceAll('_', ' ')}`, calls, null, '']),
-    ['callers newly cut off', cut_offs.caused, share(cut_offs.caused_share), 'of judged pauses'],
-    ['callers spared', cut_offs.spared, share(cut_offs.spared_share), 'of judged pauses'],
+    ['callers newly cut off', cut_offs.caused, shareText(cut_offs.caused_share), 'of judged pauses'],
+    ['callers spared', cut_offs.spared, shareText(cut_offs.spared_share), 'of judged pauses'],
     ['perhaps cut off, unknown', cut_offs.unknown, null, 'under a slower draft'],
     [
       'waiting saved',
@@ -139,12 +137,6 @@ function figuresOf(all: GroupFigures): (readonly unknown[])[] {
   ];
 }
 
-function milliseconds({ value, low, high }: Estimate): string {
-  if (low === null || high === null) return `${value.toFixed(0)} ms`;
-  return `${value.toFixed(0)} ms (${low.toFixed(0)} to ${high.toFixed(0)})`;
-}
-
-function interval({ value, low, high }: Estimate, digits: number): string {
-  const range = low === null || high === null ? '' : ` (${low.toFixed(digits)} to ${high.toFixed(digits)})`;
-  return `${value.toFixed(digits)}${range}`;
+function milliseconds(estimate: GroupFigures['differing_share']): string {
+  return estimateText(estimate, 0, ' ms');
 }
