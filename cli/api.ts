@@ -52,6 +52,14 @@ export class Api {
     return this.#json('GET', path);
   }
 
+  /** As `get`; null if the API refuses for this reason, such as a record that does not exist. */
+  getUnless(reason: string, path: string): Promise<Json> {
+    return this.get(path).catch((error: unknown) => {
+      if (error instanceof CommandError && error.reason === reason) return null;
+      throw error;
+    });
+  }
+
   post(path: string, body?: unknown): Promise<Json> {
     return this.#json('POST', path, body);
   }

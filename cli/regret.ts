@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { LIMITS } from '#config/limits.ts';
 import type { RegretFigures, RegretRecord } from '#protocol/regret.ts';
 import { findAgentId } from './agent-sync.ts';
-import { type Api, CommandError, type Json } from './api.ts';
+import type { Json } from './api.ts';
 import { countUpTo } from './arguments.ts';
 import type { CommandContext } from './command-context.ts';
 import { estimateText, printTable, show } from './output.ts';
@@ -22,20 +22,12 @@ export function addRegretCommand(program: Command, common: CommandContext): void
       const dayOf = (ms: number) => new Date(ms).toISOString().slice(0, 10);
       const [from, to] = [dayOf(Date.now() - (days - 1) * DAY_MS), dayOf(Date.now())];
       const record: RegretRecord = await api.get(`${path}/regret?from=${from}&to=${to}`);
-      const learner = await learnerOf(api, path);
+      const learner = await api.getUnless('learning_not_set', `${path}/learning`);
       show({ ...record, learning: learner }, common, () => {
         printRegret(record);
         if (learner) printLearner(learner);
       });
     });
-}
-
-/** The learner of an agent; null without one. */
-async function learnerOf(api: Api, path: string): Promise<Json> {
-  return api.get(`${path}/learning`).catch((error: unknown) => {
-    if (error instanceof CommandError && error.reason === 'learning_not_set') return null;
-    throw error;
-  });
 }
 
 function printRegret({ all, by_version, by_day, measured_until }: RegretRecord): void {

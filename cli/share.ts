@@ -70,10 +70,7 @@ async function wanted(
   const share = percent / 100;
   if (draft) return { share };
   if (candidate !== undefined) return { share, version: candidate };
-  const last = await api.get(path).catch((error: unknown) => {
-    if (error instanceof CommandError && error.reason === 'share_not_set') return null;
-    throw error;
-  });
+  const last = await api.getUnless('share_not_set', path);
   if (last?.status !== 'running') return { share };
   const { version, watch, slow_ms, at_least_calls } = last;
   return { share, version, watch, slow_ms, at_least_calls };
