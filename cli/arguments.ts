@@ -2,6 +2,7 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { InvalidArgumentError } from 'commander';
 import { CommandError } from './api.ts';
+import { printable } from './output.ts';
 
 /** Creates a parser for an integer option. */
 export function countUpTo(most: number): (text: string) => number {
@@ -21,6 +22,17 @@ export function readGiven(file: string, mostBytes = MAX_FILE_BYTES): Buffer {
     return readFileSync(file);
   } catch (error) {
     throw new CommandError(`${file} cannot be read: ${why(error)}`);
+  }
+}
+
+/** Parses a file of JSON of at most so many bytes. Throws `CommandError`. */
+export function readGivenJson(file: string, mostBytes = MAX_FILE_BYTES): unknown {
+  const text = readGiven(file, mostBytes).toString('utf8');
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    // The error quotes the file.
+    throw new CommandError(printable(`${file} is not JSON: ${(error as Error).message}`));
   }
 }
 

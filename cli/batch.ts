@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { findAgentId } from './agent-sync.ts';
 import { type Api, CommandError, EXIT, type Json } from './api.ts';
-import { readGiven } from './arguments.ts';
+import { readGiven, readGivenJson } from './arguments.ts';
 import type { CommandContext } from './command-context.ts';
 import { printFacts, printTable, show } from './output.ts';
 
@@ -160,7 +160,8 @@ function addressOf(id: string): string {
 
 async function formOf(api: Api, file: string, options: StartOptions): Promise<FormData> {
   const form = new FormData();
-  const settings = options.settings === undefined ? {} : readSettings(options.settings);
+  const given = options.settings === undefined ? {} : readGivenJson(options.settings);
+  const settings = given as Record<string, unknown>;
   const schedule =
     options.startAt === undefined
       ? settings['schedule']
@@ -177,15 +178,6 @@ async function formOf(api: Api, file: string, options: StartOptions): Promise<Fo
   form.set('name', options.name ?? basename(file));
   form.set('recipients', new File([new Uint8Array(readGiven(file))], basename(file), { type: 'text/csv' }));
   return form;
-}
-
-function readSettings(file: string): Record<string, unknown> {
-  const text = readGiven(file).toString('utf8');
-  try {
-    return JSON.parse(text) as Record<string, unknown>;
-  } catch (error) {
-    throw new CommandError(`${file} is not JSON: ${(error as Error).message}`);
-  }
 }
 
 async function findNumberId(api: Api, wanted: string): Promise<string> {

@@ -4,7 +4,7 @@ import { basename, join } from 'node:path';
 import { z } from 'zod';
 import { type VoiceTest, voiceTest } from '#protocol/voice-test.ts';
 import { CommandError } from './api.ts';
-import { readGiven } from './arguments.ts';
+import { readGivenJson } from './arguments.ts';
 import { printable } from './output.ts';
 
 const MOST_FILE_BYTES = 1_048_576;
@@ -39,14 +39,7 @@ function filesIn(path: string): string[] {
 }
 
 function readVoiceTest(file: string): VoiceTest {
-  const text = readGiven(file, MOST_FILE_BYTES).toString('utf8');
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    throw new CommandError(printable(`${file} is not JSON: ${(error as Error).message}`));
-  }
-  const parsed = voiceTest.safeParse(value);
+  const parsed = voiceTest.safeParse(readGivenJson(file, MOST_FILE_BYTES));
   if (!parsed.success)
     throw new CommandError(
       [`${file} is no test by voice:`, ...z.prettifyError(parsed.error).split('\n')]
