@@ -7,7 +7,7 @@ import { type ReadFlightLog, readFlightLogText } from '../turn/loop/flight-log.t
 import { ownMachineOf, refuseUnknownSettings } from './machines/machine-of.ts';
 import type { ReplayRequest } from './replay-request.ts';
 import { wallMs } from './wall-ms.ts';
-import { type Divergence, firstDivergence } from './what-if.ts';
+import { type Divergence, deedOf, firstDivergence } from './what-if.ts';
 
 treatThisThreadAsOthers();
 
@@ -34,7 +34,7 @@ function describedDivergence(
   const moment = (of: Divergence['was']) =>
     of && {
       at: new Date(beganAtMs + of.atMs).toISOString(),
-      did: of.did.do === 'hangUp' ? ('hang_up' as const) : of.did.do,
+      did: deedOf(of.did),
     };
   return { was: moment(was), would_be: moment(wouldBe), judged };
 }

@@ -3,6 +3,7 @@
  * about caller, engines and leg stay the recorded ones. After the first noticeable difference these facts
  * belong to a different call, so nothing is claimed beyond it.
  */
+import type { Did } from '#protocol/rehearsal.ts';
 import type { ReadFlightLog } from '../turn/loop/flight-log.ts';
 import type { TurnConfig } from '../turn/machine/turn-config.ts';
 import type { Decision, Effect } from '../turn/machine/turn-effects.ts';
@@ -117,6 +118,11 @@ function nextOf<One>(series: Iterator<One, unknown>): One | null {
 /** True if a caller would not notice a difference between the two. */
 export function isSameMoment(one: NoticedMoment, other: NoticedMoment): boolean {
   return one.atMs === other.atMs && one.did.do === other.did.do && textOf(one.did) === textOf(other.did);
+}
+
+/** The kind of an effect as answers of the API name it. */
+export function deedOf({ do: deed }: NoticeableEffect): Did {
+  return deed === 'hangUp' ? 'hang_up' : deed;
 }
 
 /** Distinguishes two effects of the same kind, apart from their time. */

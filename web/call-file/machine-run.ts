@@ -1,7 +1,8 @@
 /** The turn machine of the call, run in this page: its state after each input. */
+import type { Did } from '../../protocol/rehearsal.ts';
 import { effectsDigest } from '../../runtime/replay/effects-digest.ts';
 import { CURRENT_MACHINE } from '../../runtime/replay/machines/turn-machine.ts';
-import { firstDivergence } from '../../runtime/replay/what-if.ts';
+import { deedOf, firstDivergence } from '../../runtime/replay/what-if.ts';
 import { type ReadFlightLog, readFlightLogText } from '../../runtime/turn/loop/flight-log.ts';
 import type { TurnConfig } from '../../runtime/turn/machine/turn-config.ts';
 import type { Decision } from '../../runtime/turn/machine/turn-effects.ts';
@@ -69,11 +70,16 @@ export function momentAt(moments: readonly Moment[], atMs: number): Moment | nul
   return moments[low - 1] ?? null;
 }
 
+interface DifferingMoment {
+  readonly atMs: number;
+  readonly did: Did;
+}
+
 /** Where other settings make the call another one; times are wall times in ms. */
 export interface Difference {
   readonly atMs: number;
-  readonly was: { readonly atMs: number; readonly did: string } | null;
-  readonly wouldBe: { readonly atMs: number; readonly did: string } | null;
+  readonly was: DifferingMoment | null;
+  readonly wouldBe: DifferingMoment | null;
   /** Share of the call before it. */
   readonly judged: number;
 }
@@ -87,7 +93,7 @@ export function firstDifference(
     const found = firstDivergence(log, changes, CURRENT_MACHINE);
     if (!found) continue;
     const beganMs = zeroOf(log) + (log.inputs[0]?.atMs ?? 0);
-    const moment = (of: typeof found.was) => of && { atMs: beganMs + of.atMs, did: of.did.do };
+    const moment = (of: typeof found.was) => of && { atMs: beganMs + of.atMs, did: deedOf(of.did) };
     const [was, wouldBe] = [moment(found.was), moment(found.wouldBe)];
     const atMs = Math.min(...[was, wouldBe].flatMap((one) => (one ? [one.atMs] : [])));
     return { atMs, was, wouldBe, judged: found.judged };

@@ -2,25 +2,14 @@
 import { turnSettings } from '../../protocol/conversation-settings.ts';
 import type { ReplaySettings } from '../../protocol/replay.ts';
 import type { TurnConfig } from '../../runtime/turn/machine/turn-config.ts';
+import { CONVERSATION_BOUNDS } from '../console/src/api/types.ts';
+import { DEEDS } from '../console/src/calls/deeds.ts';
 import { milliseconds, percent, tenthsOfDay } from '../console/src/parts/format.ts';
 import { element } from '../widget/dom.ts';
 import { action, section } from './dom.ts';
 import { type Difference, firstDifference, type MachineRun } from './machine-run.ts';
 
-/** Bounds of the agent's configuration, in ms. */
-const WAIT = { min: 300, max: 2_000 } as const;
-const LONGEST_WAIT = { min: 0, max: 4_000 } as const;
 const STEP_MS = 50;
-
-const DEEDS: Readonly<Record<string, string>> = {
-  generate: 'the agent started preparing an answer',
-  play: 'the agent started to speak',
-  pause: 'the agent paused',
-  resume: 'the agent continued to speak',
-  clear: 'the agent stopped speaking',
-  transfer: 'the caller was transferred',
-  hangUp: 'the agent hung up',
-};
 
 interface Field {
   readonly node: HTMLElement;
@@ -65,12 +54,18 @@ export function rerun(
 
 function fieldsOf(own: TurnConfig, change: (patch: ReplaySettings) => void): readonly Field[] {
   return [
-    slider('Wait after the caller’s words', { ...WAIT, value: own.responseWaitMs }, (ms) =>
-      change({ response_wait_ms: ms }),
+    slider(
+      'Wait after the caller’s words',
+      { ...CONVERSATION_BOUNDS.response_wait_ms, value: own.responseWaitMs },
+      (ms) => change({ response_wait_ms: ms }),
     ),
     slider(
       'Longest wait',
-      { ...LONGEST_WAIT, value: own.responseMaxWaitMs, unset: 'follows the caller’s pauses' },
+      {
+        ...CONVERSATION_BOUNDS.response_max_wait_ms,
+        value: own.responseMaxWaitMs,
+        unset: 'follows the caller’s pauses',
+      },
       (ms) => change({ response_max_wait_ms: ms }),
     ),
     choice('Eagerness', ['relaxed', 'balanced', 'eager'], own.eagerness, (eagerness) =>
@@ -86,23 +81,27 @@ function fieldsOf(own: TurnConfig, change: (patch: ReplaySettings) => void): rea
 }
 
 interface Range {
-  readonly min: number;
-  readonly max: number;
+  readonly minimum: number;
+  readonly maximum: number;
   readonly value: number | null;
   /** Shown for the value null. */
   readonly unset?: string;
 }
 
-function slider(label: string, { min, max, value, unset }: Range, onChange: (ms: number) => void): Field {
+function slider(
+  label: string,
+  { minimum, maximum, value, unset }: Range,
+  onChange: (ms: number) => void,
+): Field {
   const shown = element('span', { class: 'small muted tabular' });
   const input = element('input', { type: 'range', 'aria-label': label });
-  Object.assign(input, { min: String(min), max: String(max), step: String(STEP_MS) });
+  Object.assign(input, { min: String(minimum), max: String(maximum), step: String(STEP_MS) });
   const show = (text: string) => {
     shown.textContent = text;
     input.setAttribute('aria-valuetext', text);
   };
   const reset = () => {
-    input.value = String(value ?? max);
+    input.value = String(value ?? maximum);
     show(value === null ? (unset ?? '') : milliseconds(value));
   };
   // Each step of the slider runs the whole call: only where it is let go, or moved by a key.
@@ -133,7 +132,7 @@ function outcomeNodes(difference: Difference | null, onSeek: (atMs: number) => v
   const { atMs, was, wouldBe, judged } = difference;
   const told = (moment: Difference['was']) =>
     moment
-      ? `${tenthsOfDay(new Date(moment.atMs).toISOString())}, ${DEEDS[moment.did] ?? moment.did}`
+      ? `${tenthsOfDay(new Date(moment.atMs).toISOString())}, ${DEEDS[moment.did]}`
       : 'nothing more happened';
   return [
     element(

@@ -8,7 +8,7 @@ import type { TurnConfig } from '../../turn/machine/turn-config.ts';
 import type { Decision } from '../../turn/machine/turn-effects.ts';
 import type { TurnMachine } from '../machines/turn-machine.ts';
 import type { ReplayedStep } from '../replay.ts';
-import { freeRun, isHoldLine, type NoticeableEffect, noticedIn, textOf } from '../what-if.ts';
+import { deedOf, freeRun, isHoldLine, type NoticeableEffect, noticedIn, textOf } from '../what-if.ts';
 import { heardWith } from './heard-sooner.ts';
 
 /** Subject of a noticed thing; `prepared`: the model is asked before the turn is taken. */
@@ -56,7 +56,7 @@ export class NoticedRun {
     this.#count(step, decisions, is.isHoldLine);
     return noticedIn(step).map(({ atMs, did: effect }) => ({
       atMs,
-      did: effect.do === 'hangUp' ? 'hang_up' : effect.do,
+      did: deedOf(effect),
       subject: this.#subjectOf(effect, is),
       text: textOf(effect),
     }));

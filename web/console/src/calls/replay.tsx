@@ -7,20 +7,10 @@ import { messageOf, useChange } from '../api/queries.ts';
 import type { AgentConfig, ReplayedCall, SessionDetail } from '../api/types.ts';
 import { percent, tenthsOfDay, timeOfDay } from '../parts/format.ts';
 import { Section } from '../parts/page.tsx';
+import { DEEDS } from './deeds.ts';
 
 type Conversation = AgentConfig['conversation'];
 type Divergence = NonNullable<ReplayedCall['divergence']>;
-
-/** The agent's actions at a moment, in the caller's terms. */
-const DEEDS: Readonly<Record<NonNullable<Divergence['was']>['did'], string>> = {
-  generate: 'the agent started preparing an answer',
-  play: 'the agent started to speak',
-  pause: 'the agent paused',
-  resume: 'the agent continued to speak',
-  clear: 'the agent stopped speaking',
-  transfer: 'the caller was transferred',
-  hang_up: 'the agent hung up',
-};
 
 /** When the call would first have diverged, as wall time in ms. */
 export function momentOf({ was, would_be }: Divergence): number {
