@@ -20,7 +20,7 @@ const PHASES: Readonly<Record<Phase['is'], string>> = {
   ended: 'has hung up',
 };
 
-/** What both sides do at a wall time, and what the machine waits for. */
+/** Describes what both sides do at a wall time, and what the machine waits for. */
 export function describeMoment(
   { state, input, zeroMs, decision }: Moment,
   atMs: number,

@@ -16,13 +16,6 @@ export function facts(rows: Readonly<Record<string, string>>): HTMLElement {
   );
 }
 
-/** A button with a text. */
-export function action(text: string, onPress: () => void, name = ''): HTMLButtonElement {
-  const node = element('button', { type: 'button', class: name }, text);
-  node.addEventListener('click', onPress);
-  return node;
-}
-
 /** A coloured square before a label. */
 export function swatch(color: string): HTMLElement {
   const node = element('span', { class: 'swatch', 'aria-hidden': 'true' });

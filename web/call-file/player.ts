@@ -1,14 +1,14 @@
 /** The recording: both waveforms, a slider, play and speed. */
 import { type DecodedRecording, STEP_MS } from '../console/src/calls/decode-recording.ts';
 import { duration } from '../console/src/parts/format.ts';
-import { element } from '../widget/dom.ts';
-import { action, section, swatch } from './dom.ts';
+import { button, element } from '../widget/dom.ts';
+import { section, swatch } from './dom.ts';
 import type { Playhead } from './playhead.ts';
 
 const SPEEDS = ['0.75', '1', '1.25', '1.5', '2'];
 const HEIGHT = 132;
 
-/** What the player shows beside the position. */
+/** Marks in the waveform beside the position. */
 export interface PlayerMarks {
   /** Where a run with other settings differs, wall time in ms; null without one. */
   divergesAtMs: number | null;
@@ -25,7 +25,7 @@ export function player(
   const slider = element('input', { type: 'range', 'aria-label': 'Position in the call' });
   Object.assign(slider, { min: '0', max: String(Math.ceil(lengthMs)), step: '10' });
   slider.addEventListener('input', () => playhead.goTo(playhead.startMs + Number(slider.value)));
-  const toggle = action('Play', () => (playhead.isPlaying ? playhead.pause() : void playhead.play()), 'main');
+  const toggle = button('main', () => (playhead.isPlaying ? playhead.pause() : void playhead.play()), 'Play');
   toggle.disabled = !playhead.hasSound;
   const time = element('span', { class: 'tabular' });
   canvas.addEventListener('pointerdown', ({ clientX }) => {

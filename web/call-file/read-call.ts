@@ -36,7 +36,7 @@ export interface ShownCall {
   /** Null without one, or if it is redacted. */
   readonly flightLog: string | null;
   readonly audio: readonly { readonly label: AudioLabel; readonly file: Uint8Array }[];
-  /** What is left out, each named once. */
+  /** The names of the redacted parts, each once. */
   readonly redacted: readonly string[];
 }
 

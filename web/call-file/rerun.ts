@@ -5,8 +5,8 @@ import type { TurnConfig } from '../../runtime/turn/machine/turn-config.ts';
 import { CONVERSATION_BOUNDS } from '../console/src/api/types.ts';
 import { DEEDS } from '../console/src/calls/deeds.ts';
 import { milliseconds, percent, tenthsOfDay } from '../console/src/parts/format.ts';
-import { element } from '../widget/dom.ts';
-import { action, section } from './dom.ts';
+import { button, element } from '../widget/dom.ts';
+import { section } from './dom.ts';
 import { type Difference, firstDifference, type MachineRun } from './machine-run.ts';
 
 const STEP_MS = 50;
@@ -38,16 +38,16 @@ export function rerun(
     run();
   };
   const fields = fieldsOf(own, change);
-  const reset = action('The call’s own settings', () => {
+  const resetAll = () => {
     changes = {};
     for (const field of fields) field.reset();
     run();
-  });
+  };
   return section(
     'With other settings',
     element('p', { class: 'small muted' }, 'The turn machine runs the call again in this page.'),
     element('div', { class: 'fields' }, ...fields.map(({ node }) => node)),
-    element('p', {}, reset),
+    element('p', {}, button('reset', resetAll, 'The call’s own settings')),
     outcome,
   );
 }
@@ -145,7 +145,7 @@ function outcomeNodes(difference: Difference | null, onSeek: (atMs: number) => v
         { class: 'small muted' },
         `The rest belongs to a different call: ${percent(judged)} of this one was the same.`,
       ),
-      action('Go there', () => onSeek(atMs)),
+      button('seek', () => onSeek(atMs), 'Go there'),
     ),
   ];
 }

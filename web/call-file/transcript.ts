@@ -1,8 +1,8 @@
 /** The transcript as heard, in step with the sound; a line plays from where it was said. */
 import { startOf } from '../console/src/calls/linked-moment.ts';
 import { timeOfDay, words } from '../console/src/parts/format.ts';
-import { element } from '../widget/dom.ts';
-import { action, section } from './dom.ts';
+import { button, element } from '../widget/dom.ts';
+import { section } from './dom.ts';
 import type { Playhead } from './playhead.ts';
 import type { CallItem, ShownCall } from './read-call.ts';
 
@@ -49,11 +49,10 @@ function playFrom(playhead: Playhead, atMs: number): void {
 
 function lineNode(item: CallItem, onPress: () => void): HTMLElement {
   if (item.type !== 'message') return element('div', { class: 'note' }, noteText(item));
-  const node = action('', onPress);
-  node.className = 'said';
-  node.dataset['speaker'] = item.role;
   const head = `${SPEAKERS[item.role]} · ${timeOfDay(item.created_at)}`;
-  node.append(element('span', { class: 'small muted' }, head), element('br'), item.content);
+  const parts = [element('span', { class: 'small muted' }, head), element('br'), item.content];
+  const node = button('said', onPress, ...parts);
+  node.dataset['speaker'] = item.role;
   return node;
 }
 

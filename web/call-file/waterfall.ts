@@ -1,8 +1,8 @@
 /** The latency waterfall: the parts of each turn's time until the agent was heard. */
 import { PARTS } from '../console/src/calls/slowest-turn.ts';
 import { milliseconds, timeOfDay } from '../console/src/parts/format.ts';
-import { element } from '../widget/dom.ts';
-import { action, section, swatch } from './dom.ts';
+import { button, element } from '../widget/dom.ts';
+import { section, swatch } from './dom.ts';
 import type { Playhead } from './playhead.ts';
 import type { CallTurn } from './read-call.ts';
 
@@ -30,7 +30,8 @@ function turnRow(turn: CallTurn, scaleMs: number, playhead: Playhead): HTMLEleme
     part.style.background = color;
     bar.append(part);
   }
-  const go = action(`Turn ${turn.turn_id}, ${timeOfDay(turn.speech_ended_at)}`, () => playhead.goTo(endMs));
+  const name = `Turn ${turn.turn_id}, ${timeOfDay(turn.speech_ended_at)}`;
+  const go = button('seek', () => playhead.goTo(endMs), name);
   const total = element('span', { class: 'tabular' }, milliseconds(turn.total_ms));
   return element(
     'li',
