@@ -8,7 +8,12 @@ const waitMs = z.number().positive().max(LONGEST_MS);
 const pauseMs = z.number().nonnegative().max(LONGEST_MS);
 /** A pair is a random range. */
 const range = z.union([pauseMs, z.tuple([pauseMs, pauseMs])]);
-const text = z.string().min(1).max(500);
+/** Most characters of a line. */
+export const MOST_LINE_CHARS = 500;
+/** Most keys that are pressed in one step. */
+export const MOST_KEYS = 64;
+const KEYS = new RegExp(`^[0-9*#A-D]{1,${MOST_KEYS}}$`);
+const text = z.string().min(1).max(MOST_LINE_CHARS);
 /** A voice of Flite, or one of eSpeak in English, such as `espeak-en`, where its program is built. */
 export const callerVoice = z.string().regex(/^(?:slt|rms|awb|kal|kal16|espeak-[a-z]{2})$/);
 
@@ -59,7 +64,7 @@ export const CALLER_STEPS = [
     timeout_ms: waitMs.default(15_000),
   }),
   /** Presses keys (RFC 4733). */
-  z.strictObject({ do: z.literal('press'), digits: z.string().regex(/^[0-9*#A-D]{1,64}$/) }),
+  z.strictObject({ do: z.literal('press'), digits: z.string().regex(KEYS) }),
   /** Waits for the agent to hang up. */
   z.strictObject({ do: z.literal('await_hang_up'), timeout_ms: waitMs.default(15_000) }),
 ] as const;

@@ -11,11 +11,16 @@ export const VOICE_TEST_FORMAT = 1;
 /** Runs of one test at most. */
 export const MOST_VOICE_RUNS = 100;
 
-const MOST_STEPS = 200;
+/** Steps of one test at most. */
+export const MOST_VOICE_STEPS = 200;
+
 const MOST_EXPECTED = 20;
 
+/** Longest time that can be expected, ms. */
+export const LONGEST_EXPECTED_MS = 600_000;
+
 const text = z.string().min(1).max(500);
-const milliseconds = z.number().positive().max(600_000);
+const milliseconds = z.number().positive().max(LONGEST_EXPECTED_MS);
 const count = z.number().int().min(0).max(1_000);
 const pattern = z
   .string()
@@ -23,7 +28,7 @@ const pattern = z
   .max(1_000)
   .refine(isLinearPattern, 'is no regular expression of RE2, which has no look-around and no backreference');
 
-/** What must be true of the call; what is absent is measured and not judged. */
+/** Conditions that a call must meet. A figure without a condition is measured but not judged. */
 export const voiceExpectations = z.strictObject({
   /** Each is in one reply of the agent; `contains` ignores letter case, `matches` is a pattern of RE2. */
   replies: z
@@ -49,14 +54,14 @@ export const voiceExpectations = z.strictObject({
   /** Most lines that want an answer and get none. */
   unanswered: count.optional(),
   /** Longest time, in sum, in which both speak at once, ms. */
-  talk_over_ms: z.number().min(0).max(600_000).optional(),
+  talk_over_ms: z.number().min(0).max(LONGEST_EXPECTED_MS).optional(),
   ended_by: z.enum(['caller', 'agent']).optional(),
   /** Verdicts of the model on success criteria of the agent's analysis, by their names. */
   criteria: z.record(z.string().min(1).max(64), z.enum(['success', 'failure'])).optional(),
 });
 export type VoiceExpectations = z.output<typeof voiceExpectations>;
 
-/** What a test that was made from a call keeps of it. */
+/** The origin of a test that was made from a call. */
 const madeFrom = z.strictObject({
   session_id: z.string().max(64),
   fault: z.string().max(64),
@@ -70,7 +75,7 @@ export const voiceTest = z.strictObject({
   name: z.string().min(1).max(200),
   caller: z.strictObject(callerConditions).prefault({}),
   /** The caller hangs up after the last one. */
-  steps: z.array(z.discriminatedUnion('do', CALLER_STEPS)).min(1).max(MOST_STEPS),
+  steps: z.array(z.discriminatedUnion('do', CALLER_STEPS)).min(1).max(MOST_VOICE_STEPS),
   expect: voiceExpectations,
   repeat: z.number().int().min(1).max(MOST_VOICE_RUNS).default(1),
   made_from: madeFrom.optional(),

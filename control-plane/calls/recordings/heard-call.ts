@@ -1,28 +1,21 @@
 /**
- * What was heard in an ended call, from its flight log: when caller and agent spoke, what the caller said,
- * and the keys. Every line of the log is one input of the turn machine; only those about sound are read.
+ * Reads the flight log of an ended call: when caller and agent spoke, the caller's words, and the keys
+ * pressed. Every line of the log is one input of the turn machine; only those about sound are read.
  */
 import { z } from 'zod';
 import { parseJson } from '#base/parse-json.ts';
+import { flightLogHeader } from '#protocol/flight-log.ts';
 
-/** A shorter pause is part of one utterance, ms. */
+/** A shorter pause does not end an utterance, ms. */
 const SPEECH_GAP_MS = 300;
-/** Words belong to speech that began at least so long before they were recognised, ms. */
+/** Words belong to speech that began at least this long before they were recognised, ms. */
 const RECOGNISED_AFTER_MS = 300;
 /** Keys with shorter pauses are pressed in one go, ms. */
 const KEYS_GAP_MS = 2_500;
 
-/** One utterance of the caller; ms since 1970. */
-export interface SaidByCaller {
-  readonly is: 'speech';
-  readonly startMs: number;
-  readonly endMs: number;
-  readonly text: string;
-}
-
-/** Keys pressed in one go. */
-export interface PressedByCaller {
-  readonly is: 'keys';
+/** One utterance of the caller, or keys pressed in one go; ms since 1970. */
+export interface CallerItem {
+  readonly is: 'speech' | 'keys';
   readonly startMs: number;
   readonly endMs: number;
   readonly text: string;
@@ -37,15 +30,11 @@ export interface SaidByAgent {
 /** A call as it was heard. */
 export interface HeardCall {
   /** In order. */
-  readonly caller: readonly (SaidByCaller | PressedByCaller)[];
+  readonly caller: readonly CallerItem[];
   readonly agent: readonly SaidByAgent[];
 }
 
-const headLine = z.object({
-  flight_log_version: z.literal(1),
-  started_at_ms: z.number(),
-  wall_time: z.iso.datetime(),
-});
+const headLine = flightLogHeader.pick({ flight_log_version: true, started_at_ms: true, wall_time: true });
 
 const atMs = z.number();
 const soundInput = z.discriminatedUnion('type', [
@@ -61,57 +50,57 @@ type SoundInput = z.output<typeof soundInput>;
 
 type Open<Value> = { -readonly [Name in keyof Value]: Value[Name] };
 
-/** Reads a log: lines of JSON, in one part for each worker that ran the call. Null if it is none. */
+/** Reads a log: lines of JSON, in one part for each worker that ran the call. Null if it is not a log. */
 export function readHeardCall(log: string): HeardCall | null {
   const hearing = new Hearing();
-  let toWallMs: ((ms: number) => number) | null = null;
+  /** Wall time of the zero of the worker's clock. */
+  let zeroMs: number | null = null;
   for (const line of log.split('\n')) {
     if (line === '') continue;
     if (line.startsWith('{"flight_log_version":')) {
       const head = parseJson(headLine, line);
       if (!head) return null;
-      const originMs = Date.parse(head.wall_time) - head.started_at_ms;
-      toWallMs = (ms) => originMs + ms;
+      zeroMs = Date.parse(head.wall_time) - head.started_at_ms;
       continue;
     }
-    if (!toWallMs) return null;
+    if (zeroMs === null) return null;
     const input = parseJson(soundInput, line);
-    if (input) hearing.take(input, toWallMs);
+    if (input) hearing.take(input, zeroMs);
   }
-  return toWallMs ? hearing.heard() : null;
+  return zeroMs === null ? null : hearing.heard();
 }
 
 /** Collects what is heard, input by input. */
 class Hearing {
-  readonly #speech: Open<SaidByCaller>[] = [];
-  readonly #keys: Open<PressedByCaller>[] = [];
+  readonly #speech: Open<CallerItem>[] = [];
+  readonly #keys: Open<CallerItem>[] = [];
   readonly #agent: Open<SaidByAgent>[] = [];
-  /** First of the utterances whose words are not known yet. */
+  /** Index of the first utterance whose words are not known yet. */
   #unknown = 0;
   #isTalking = false;
 
-  take(input: SoundInput, toWallMs: (ms: number) => number): void {
+  take(input: SoundInput, zeroMs: number): void {
     switch (input.type) {
       case 'voice.started':
-        this.#begin(toWallMs(input.speechStartMs));
+        this.#begin(zeroMs + input.speechStartMs);
         return;
       case 'voice.stopped':
-        this.#end(toWallMs(input.speechEndMs));
+        this.#end(zeroMs + input.speechEndMs);
         return;
       case 'transcript.final':
-        this.#name(input.text.trim(), toWallMs(input.atMs));
+        this.#name(input.text.trim(), zeroMs + input.atMs);
         return;
       case 'playout.started':
-        this.#agent.push({ startMs: toWallMs(input.wireMs), endMs: Number.POSITIVE_INFINITY });
+        this.#agent.push({ startMs: zeroMs + input.wireMs, endMs: Number.POSITIVE_INFINITY });
         return;
       case 'playout.finished':
       case 'playout.cleared': {
         const playing = this.#agent.at(-1);
-        if (playing) playing.endMs = Math.min(playing.endMs, toWallMs(input.atMs));
+        if (playing) playing.endMs = Math.min(playing.endMs, zeroMs + input.atMs);
         return;
       }
       case 'digit.pressed':
-        this.#press(input.digit, toWallMs(input.atMs));
+        this.#press(input.digit, zeroMs + input.atMs);
         return;
       default:
         input satisfies never;
@@ -140,11 +129,11 @@ class Hearing {
     if (last) last.endMs = Math.max(last.startMs, endMs);
   }
 
-  /** Gives words to the utterances before them, to each by its length. */
+  /** Gives words to the utterances that waited for them. */
   #name(text: string, atMs: number): void {
     if (text === '') return;
     const open = this.#isTalking ? this.#speech.at(-1) : undefined;
-    const waiting: Open<SaidByCaller>[] = [];
+    const waiting: Open<CallerItem>[] = [];
     for (let at = this.#unknown; ; at += 1) {
       const one = this.#speech[at];
       if (!one || one.startMs + RECOGNISED_AFTER_MS > atMs) break;
@@ -158,7 +147,7 @@ class Hearing {
       return;
     }
     for (const [index, part] of shared(text, named, atMs).entries())
-      (named[index] as Open<SaidByCaller>).text = part;
+      (named[index] as Open<CallerItem>).text = part;
     this.#unknown += named.length;
   }
 
@@ -172,8 +161,8 @@ class Hearing {
   }
 }
 
-/** The words of a text in a part for each utterance, by their lengths; each has a word if it can. */
-function shared(text: string, spoken: readonly SaidByCaller[], atMs: number): string[] {
+/** Divides the words of a text among utterances by their durations; each gets a word while there are any. */
+function shared(text: string, spoken: readonly CallerItem[], atMs: number): string[] {
   const words = text.split(/\s+/);
   const lengths = spoken.map(({ startMs, endMs }) => Math.max(1, (endMs > startMs ? endMs : atMs) - startMs));
   const all = lengths.reduce((sum, ms) => sum + ms, 0);

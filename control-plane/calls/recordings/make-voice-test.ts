@@ -3,37 +3,44 @@
  * fault of the call does not happen again. Pure.
  */
 import type { Meaning, Timeline } from '#protocol/audible-timeline.ts';
+import { MOST_KEYS, MOST_LINE_CHARS } from '#protocol/caller-steps.ts';
 import { observeTurns } from '#protocol/turn-taking.ts';
-import { VOICE_TEST_FORMAT, type VoiceFault, type VoiceTestFile } from '#protocol/voice-test.ts';
-import type { HeardCall, PressedByCaller, SaidByAgent, SaidByCaller } from './heard-call.ts';
+import {
+  LONGEST_EXPECTED_MS,
+  MOST_VOICE_STEPS,
+  VOICE_TEST_FORMAT,
+  type VoiceFault,
+  type VoiceTestFile,
+} from '#protocol/voice-test.ts';
+import type { CallerItem, HeardCall, SaidByAgent } from './heard-call.ts';
 import { type Replaced, replaceKeys, replacePrivate } from './replace-private.ts';
 
 /** A caller who goes on after a longer pause has waited for an answer in vain, ms. */
 const HESITATION_MS = 2_500;
 /**
- * A caller who goes on so soon after the agent's first sound does so by themselves, ms: while the agent still
- * speaks, and after a whole reply.
+ * A caller who goes on this soon after the agent's first sound does not react to it, ms: while the agent
+ * still speaks, and after a whole reply.
  */
 const UNHEARD_MS = 1_200;
 const UNHEARD_REPLY_MS = 600;
 /** Limits of the pauses in a listening step: the voice's own pauses are shorter, ms. */
 const LISTENED_MS = { least: 600, most: 5_000 } as const;
-/** The voice of a test may pause where the call's did not, which would begin the time anew, ms. */
+/**
+ * Longest speech of the agent before it is interrupted, ms: a pause of its voice in the test, where the call
+ * had none, starts that time again.
+ */
 const MOST_OVER_MS = 2_500;
 /** Backchannels have few words. */
 const MOST_BACKCHANNEL_WORDS = 2;
 const LISTEN_TIMEOUT_MS = 10_000;
 /** A silence is a fault from here, ms. */
 const LONG_SILENCE_MS = 3_000;
-/** Steps of a test; later ones of a longer call are left out. */
-const MOST_STEPS = 190;
-const MOST_LINE_CHARS = 500;
-const MOST_KEYS = 64;
-/** Longest pause and longest expected silence, ms. */
+/** Steps of a test; later ones of a longer call are left out. An item has several, and the end one more. */
+const MOST_STEPS = MOST_VOICE_STEPS - 10;
+/** Longest pause of a step, ms. */
 const MOST_PAUSE_MS = 600_000;
 
 type Step = VoiceTestFile['steps'][number];
-type Item = SaidByCaller | PressedByCaller;
 
 /** The call a test is made from. */
 export interface CallToTest {
@@ -93,16 +100,16 @@ const TITLES: Readonly<Record<VoiceFault, string>> = {
   tool_not_called: 'calls its tool',
 };
 
-/** What the caller did, and how it lies to what was before. */
+/** Speech or keys of the caller, and when they came: relative to the item before and to the agent's speech. */
 interface PlacedItem {
-  readonly item: Item;
+  readonly item: CallerItem;
   readonly how: /** After a pause of the caller alone; `isGoingOn` after a line that was not finished. */
     | { readonly is: 'pause'; readonly ms: number; readonly isGoingOn: boolean }
     /** After the agent had spoken and been silent. */
     | { readonly is: 'after_agent'; readonly quietMs: number }
-    /** The agent did not answer the line before, for so long. */
+    /** The agent had not answered the line before; `afterMs` after its end. */
     | { readonly is: 'unanswered'; readonly afterMs: number }
-    /** Over the agent, which had spoken for so long. */
+    /** While the agent spoke, `afterMs` after it had begun. */
     | { readonly is: 'over'; readonly afterMs: number; readonly isBackchannel: boolean };
   readonly isUnfinished: boolean;
 }
@@ -113,25 +120,21 @@ function placeItems({ caller, agent }: HeardCall): PlacedItem[] {
   // One more than there are steps, which says where the test ends.
   for (const item of caller.slice(0, MOST_STEPS + 1)) {
     const before = placed.at(-1);
-    const sinceMs = before?.item.endMs ?? Number.NEGATIVE_INFINITY;
     while (next < agent.length && (agent[next]?.startMs ?? 0) < item.startMs) next += 1;
-    const latest = agent[next - 1];
-    const how = howPlaced(item, { before: before?.item, sinceMs, latest });
+    const how = howPlaced(item, before?.item, agent[next - 1]);
     if (before && how.is === 'pause' && how.isGoingOn) before.isUnfinished = true;
     placed.push({ item, how, isUnfinished: false });
   }
   return placed;
 }
 
+/** `before` is the caller's previous item, `latest` the agent's last speech that began before this one. */
 function howPlaced(
-  item: Item,
-  last: {
-    readonly before: Item | undefined;
-    readonly sinceMs: number;
-    readonly latest: SaidByAgent | undefined;
-  },
+  item: CallerItem,
+  before: CallerItem | undefined,
+  latest: SaidByAgent | undefined,
 ): PlacedItem['how'] {
-  const { before, sinceMs, latest } = last;
+  const sinceMs = before?.endMs ?? Number.NEGATIVE_INFINITY;
   const gapMs = Math.max(0, item.startMs - sinceMs);
   const hasSpoken = latest !== undefined && latest.startMs >= sinceMs;
   const isUnheard = !hasSpoken || item.startMs - latest.startMs < unheardMs(latest, item.startMs);
@@ -159,7 +162,7 @@ function unheardMs({ endMs }: SaidByAgent, atMs: number): number {
   return endMs > atMs ? UNHEARD_MS : UNHEARD_REPLY_MS;
 }
 
-/** The fault and what must be true instead; or why the call has none. */
+/** The fault, and the expectation that it does not happen; or why the call has no such fault. */
 function expectationOf(
   placed: readonly PlacedItem[],
   agent: readonly SaidByAgent[],
@@ -176,7 +179,7 @@ function expectationOf(
     ...(turns.longestSilenceMs > LONG_SILENCE_MS && {
       silence: {
         silence_ms: Math.round(
-          Math.min(MOST_PAUSE_MS, Math.max(LONG_SILENCE_MS, turns.longestSilenceMs * 0.6)),
+          Math.min(LONGEST_EXPECTED_MS, Math.max(LONG_SILENCE_MS, turns.longestSilenceMs * 0.6)),
         ),
         unanswered: 0,
       },
@@ -211,7 +214,7 @@ function meaningOf({ how, isUnfinished }: PlacedItem): Meaning {
   return how.isBackchannel ? 'backchannel' : 'interruption';
 }
 
-/** `items`: how many of them the steps contain. */
+/** Converts items to steps, up to the most that a test may have; `items`: how many of them were converted. */
 function stepsOf(placed: readonly PlacedItem[]): {
   readonly steps: Step[];
   readonly replaced: Replaced;
@@ -220,7 +223,7 @@ function stepsOf(placed: readonly PlacedItem[]): {
   const { texts, replaced } = safeTexts(placed);
   const steps: Step[] = [];
   let items = 0;
-  /** The step before has heard the agent out. */
+  /** True if the step before already waits until the agent has spoken and is silent. */
   let isHeardOut = false;
   for (const { item, how, isUnfinished } of placed) {
     if (steps.length >= MOST_STEPS) break;
@@ -280,12 +283,12 @@ function placedSteps(how: PlacedItem['how'], said: Step, isHeardOut: boolean): S
   }
 }
 
-/** The words and keys of all items without private data. */
+/** The words and keys of all items, with private data replaced. */
 function safeTexts(placed: readonly PlacedItem[]): {
   readonly texts: readonly string[];
   readonly replaced: Replaced;
 } {
-  // What is cut off later is replaced, too, as it may be the rest of a number.
+  // Twice as much as is kept: a number at the cut may be recognisable only with its rest.
   const spoken = replacePrivate(
     placed.map(({ item }) => (item.is === 'speech' ? item.text.slice(0, 2 * MOST_LINE_CHARS) : '')),
   );
@@ -302,7 +305,7 @@ function safeTexts(placed: readonly PlacedItem[]): {
   return { texts, replaced: { ...spoken.replaced, numbers } };
 }
 
-/** Entries of keys from there on, between which the agent did not answer. */
+/** Number of entries of keys from there on between which the agent did not answer. */
 function keysLength(placed: readonly PlacedItem[], at: number): number {
   let length = 0;
   for (; placed[at + length]?.item.is === 'keys'; length += 1)

@@ -4,31 +4,21 @@
  * a lost worker loses a few seconds at most.
  */
 
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { Clock, Timer } from '#base/clock.ts';
+import { FLIGHT_LOG_VERSION, flightLogHeader } from '#protocol/flight-log.ts';
 import type { TurnConfig } from '../machine/turn-config.ts';
 import type { TurnInput } from '../machine/turn-inputs.ts';
 import { TURN_MACHINE_VERSION } from '../machine/turn-state.ts';
-
-/** Version of the log format. */
-export const FLIGHT_LOG_VERSION = 1;
 
 /** Together with the time to compress and gather uploads: five seconds. */
 const FLUSH_MS = 4_800;
 const FLUSH_BYTES = 64 * 1024;
 
-const header = z.object({
-  flight_log_version: z.literal(FLIGHT_LOG_VERSION),
-  machine_version: z.number().int(),
-  session_id: z.string(),
-  seed: z.number(),
-  started_at_ms: z.number(),
-  wall_time: z.iso.datetime(),
-  config: z.record(z.string(), z.unknown()),
-});
-
 /** First line of a flight log. */
-export type FlightLogHeader = Omit<z.output<typeof header>, 'config'> & { readonly config: TurnConfig };
+export type FlightLogHeader = Omit<z.output<typeof flightLogHeader>, 'config'> & {
+  readonly config: TurnConfig;
+};
 
 /** Writes one call's log. */
 export interface FlightLog {
@@ -120,7 +110,7 @@ export function readFlightLogText(text: string): readonly [ReadFlightLog, ...Rea
 function readPart(text: string): ReadFlightLog {
   // Complete lines end in a newline, so the text after the last one is empty or incomplete.
   const [first = '', ...rest] = text.split('\n').slice(0, -1);
-  const parsed = header.parse(JSON.parse(first));
+  const parsed = flightLogHeader.parse(JSON.parse(first));
   // The rest was written by `write` above: its shape is that of the machine's version.
   return {
     header: parsed as unknown as FlightLogHeader,
