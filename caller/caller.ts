@@ -47,6 +47,6 @@ export interface CallRecord {
   readonly lines: readonly SaidLine[];
   /** The audio that the caller received, 8 kHz, from the first packet on. */
   readonly heard: Int16Array;
-  /** Who was audible when, by the clock of this process: where no capture can be taken. */
+  /** Both voices over time, by the clock of this process; a capture, where one can be taken, is more exact. */
   readonly timeline: Timeline;
 }

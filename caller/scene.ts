@@ -44,7 +44,7 @@ export type Action =
       readonly do: 'listen';
       readonly quietMs: number;
       readonly timeoutMs: number;
-      /** What the caller says, at most so often, whenever the agent has not begun for so long; or null. */
+      /** The line that the caller repeats, at most `times`, each time the agent is silent for `afterMs`; or null. */
       readonly impatient: { readonly line: Line; readonly afterMs: number; readonly times: number } | null;
     }
   | { readonly do: 'pause'; readonly ms: number }

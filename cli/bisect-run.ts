@@ -115,7 +115,7 @@ async function publishedBefore(api: Api, sessionId: string): Promise<readonly Pu
     }));
 }
 
-/** What a replay can change of a version's settings. */
+/** The settings of a version that a replay can change. */
 function settingsIn(conversation: Readonly<Record<string, unknown>>): ReplaySettings {
   return replaySettings.parse(
     Object.fromEntries(

@@ -1,4 +1,4 @@
-/** What a call of a test by voice shows, and whether it is as expected. Pure. */
+/** Compares the call of a voice test with the expectations of the test. Pure. */
 import { compileLinearPattern } from '#base/linear-pattern.ts';
 import { quantile } from '#caller/statistics.ts';
 import type { Timeline } from '#protocol/audible-timeline.ts';
@@ -9,7 +9,7 @@ import type { VoiceExpectations } from '#protocol/voice-test.ts';
 export interface VoiceCall {
   readonly timeline: Timeline;
   readonly endedBy: 'caller' | 'agent';
-  /** What the agent said, as far as it was heard, reply by reply. */
+  /** The agent's replies, each as far as it was heard. */
   readonly replies: readonly string[];
   /** Function names, in order. */
   readonly tools: readonly string[];
@@ -17,7 +17,7 @@ export interface VoiceCall {
   readonly criteria: ReadonlyMap<string, string> | null;
 }
 
-/** One expectation and what was there instead. */
+/** One expectation, and the observation that it was compared with. */
 export interface Check {
   readonly name: string;
   readonly passed: boolean;

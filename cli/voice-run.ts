@@ -41,7 +41,7 @@ export async function speakTests(tests: readonly VoiceTestInFile[]): Promise<Spo
   for (const item of tests) {
     try {
       const speaker = await speakerOf(sceneOf(item.test, 0));
-      // What Flite has spoken is kept.
+      // `prepareScene` keeps the lines that Flite has spoken, so that later runs need not speak them.
       prepareScene(sceneOf(item.test, 0), '.', speaker);
       spoken.push({ ...item, speaker });
     } catch (error) {

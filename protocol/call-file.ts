@@ -50,7 +50,7 @@ export const partLabel = z.discriminatedUnion('kind', [
 ]);
 export type PartLabel = z.output<typeof partLabel>;
 
-/** What a deployment signs. */
+/** The statement that a deployment signs. */
 export const callStatement = z.strictObject({
   format: z.literal(CALL_FILE_FORMAT),
   session_id: z.string(),
@@ -143,7 +143,7 @@ export interface CallPart {
   readonly isAsSigned: boolean;
 }
 
-/** What a file contains, and what is wrong with it. */
+/** The contents of a file, and the problems found in it. */
 export interface ReadCallFile {
   /** Null if it cannot be read. */
   readonly statement: CallStatement | null;
@@ -264,7 +264,7 @@ async function readPart(line: string, signed: string | undefined): Promise<CallP
 
 const SIDES = { agent: 'the agent', user: 'the caller', human: 'the person called' } as const;
 
-/** What a part is, for people. */
+/** The name of a part, for people. */
 export function nameOf(label: PartLabel): string {
   switch (label.kind) {
     case 'call':

@@ -1,7 +1,7 @@
 /**
- * Replaces private data in what a caller said: numbers, addresses of e-mail and names that are recognisable
- * by their form or by the English words before them. What only its meaning makes private stays: a name said
- * by itself, a street, an illness. Everything is linear in the texts.
+ * Replaces private data in the words of a caller: numbers, e-mail addresses and names that are recognisable
+ * by their form or by the English words before them. Words that only their meaning makes private stay: a name
+ * said by itself, a street, an illness. Everything is linear in the texts.
  */
 
 const DIGIT_WORDS = ['zero', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine'];
@@ -13,13 +13,13 @@ const NUMBER_WORDS = new Set([
 ]);
 /** Words between the digits of one number. */
 const NUMBER_LINKS = new Set('and dash hyphen minus slash point space uh um er'.split(' '));
-/** Fewer digits or number words in a row are an amount, a time or a choice of a menu. */
+/** Fewer digits or number words in a row are an amount, a time or a choice of a menu, and stay. */
 const FEWEST_DIGITS = 4;
-/** Keys pressed in one go that are part of a longer number; a choice of a menu is one. */
+/** Keys pressed in one go that are part of a longer number; a choice of a menu is a single key. */
 const FEWEST_KEYS_OF_PART = 2;
 /** Fewer single letters in a row are words or initials. */
 const FEWEST_LETTERS = 3;
-/** Words between the parts of an address, and how many of them each side has at most. */
+/** Words between the parts of an address, and how many each side of its “at” has at most. */
 const ADDRESS_LINKS = new Set(['dot', 'underscore', 'dash', 'hyphen', 'minus', 'plus']);
 const MOST_ADDRESS_LINKS = 4;
 const DOMAIN = /^[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)*\.\p{L}{2,}$/u;
@@ -28,7 +28,7 @@ const NAME = ['Alex', 'Miller'];
 const LETTERS = 'ALEX';
 const SPOKEN_ADDRESS = ['alex', 'at', 'example', 'dot', 'com'];
 const WRITTEN_ADDRESS = 'alex@example.com';
-/** What introduces a name of the speaker. */
+/** Words before a name of the speaker. */
 const NAME_CUES = [
   ['name', 'is'],
   ["name's"],
@@ -44,7 +44,7 @@ const NAME_CUES = [
   ['doctor'],
   ['dr'],
 ] as const;
-/** What introduces a name if the word after it begins with a capital. */
+/** Words before a name, if the word after them begins with a capital. */
 const WEAK_NAME_CUES = [["i'm"], ['i', 'am']] as const;
 /** Words of a name; those after the second begin with a capital, as other words may follow a name. */
 const MOST_NAME_WORDS = 4;
@@ -59,14 +59,14 @@ const NO_NAME = new Set(
   ).split(' '),
 );
 
-/** What was replaced: how many of each kind. */
+/** Number of replacements of each kind. */
 export interface Replaced {
   readonly numbers: number;
   readonly email_addresses: number;
   readonly names: number;
 }
 
-/** Texts without what was replaced. */
+/** Texts with private data replaced. */
 export interface Replacement {
   readonly texts: readonly string[];
   readonly replaced: Replaced;
@@ -89,7 +89,7 @@ export function replacePrivate(texts: readonly string[]): Replacement {
     at += length;
   }
   return {
-    // All of it may have been the end of a longer address.
+    // Nothing is left of a text whose words were all the end of an address that begins before it.
     texts: out.map((left, index) => left.join(' ') || (texts[index]?.trim() ? (NAME[0] ?? '') : '')),
     replaced: counts,
   };
@@ -137,7 +137,7 @@ function digitsOf(text: string): number {
 
 interface Found {
   readonly kind: keyof Replaced;
-  /** Words that it takes the place of. */
+  /** Number of words replaced. */
   readonly length: number;
   readonly words: readonly string[];
 }
@@ -172,7 +172,7 @@ function domainLength(words: readonly Word[], at: number): number {
   return length === before ? 0 : length;
 }
 
-/** Words of links, each with the word after it. */
+/** Number of words in a run of links, each with the word after it. */
 function linkedLength(words: readonly Word[], at: number, isLink: (word: string) => boolean): number {
   let length = 0;
   while (

@@ -21,7 +21,7 @@ import type { CallPage } from './call-page.ts';
 import { getSegmentFile, listSegments, type ReadableSegment, readWholeFlightLog } from './recording-store.ts';
 import { callSigner } from './signing-keys.ts';
 
-/** What may be left out of a file; `item:2` is the second entry of the transcript. */
+/** A part that may be left out of a file; `item:2` is the second entry of the transcript. */
 export type Redaction =
   | 'caller_audio'
   | 'agent_audio'
