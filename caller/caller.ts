@@ -47,6 +47,6 @@ export interface CallRecord {
   readonly lines: readonly SaidLine[];
   /** The audio that the caller received, 8 kHz, from the first packet on. */
   readonly heard: Int16Array;
-  /** Both voices over time, by the clock of this process; a capture, where one can be taken, is more exact. */
+  /** Both voices over time, by the clock of this process, which is less exact than a capture. */
   readonly timeline: Timeline;
 }

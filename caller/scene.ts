@@ -44,7 +44,7 @@ export type Action =
       readonly do: 'listen';
       readonly quietMs: number;
       readonly timeoutMs: number;
-      /** The line that the caller repeats, at most `times`, each time the agent is silent for `afterMs`; or null. */
+      /** A line that the caller says whenever the agent has not begun for `afterMs`, `times` times at most. */
       readonly impatient: { readonly line: Line; readonly afterMs: number; readonly times: number } | null;
     }
   | { readonly do: 'pause'; readonly ms: number }
