@@ -41,20 +41,10 @@ export function judgeVoiceCall(call: VoiceCall, expect: VoiceExpectations): Judg
       ...(expect.tools ?? []).map((tool) => checkTool(tool, call.tools)),
       ...checkTimes(expect, turns),
       ...checkTurns(expect, turns),
-      ...(expect.ended_by === undefined
-        ? []
-        : [
-            {
-              name: 'ended_by',
-              passed: call.endedBy === expect.ended_by,
-              expected: expect.ended_by,
-              observed: call.endedBy,
-            },
-          ]),
-      ...Object.entries(expect.criteria ?? {}).map(([name, expected]) => {
-        const observed = call.criteria?.get(name) ?? 'no verdict';
-        return { name: `criterion ${name}`, passed: observed === expected, expected, observed };
-      }),
+      ...equal('ended_by', call.endedBy, expect.ended_by),
+      ...Object.entries(expect.criteria ?? {}).flatMap(([name, expected]) =>
+        equal(`criterion ${name}`, call.criteria?.get(name) ?? 'no verdict', expected),
+      ),
     ],
   };
 }
@@ -88,9 +78,9 @@ function checkTimes({ reply_ms, silence_ms }: VoiceExpectations, turns: TurnTaki
   // Without a reply there is no time that could be short enough.
   const at = (q: number) => (replyMs.length === 0 ? Number.POSITIVE_INFINITY : quantile(replyMs, q));
   return [
-    ...atMost('reply_ms p95', at(0.95), reply_ms?.p95),
-    ...atMost('reply_ms max', at(1), reply_ms?.max),
-    ...atMost('silence_ms', longestSilenceMs, silence_ms),
+    ...shortEnough('reply_ms p95', at(0.95), reply_ms?.p95),
+    ...shortEnough('reply_ms max', at(1), reply_ms?.max),
+    ...shortEnough('silence_ms', longestSilenceMs, silence_ms),
   ];
 }
 
@@ -98,28 +88,36 @@ function checkTurns(expect: VoiceExpectations, turns: TurnTaking): Check[] {
   return [
     ...fewEnough('cut_offs', turns.cutOffs, expect.cut_offs),
     ...fewEnough('missed_interruptions', turns.missedInterruptions, expect.missed_interruptions),
-    ...(expect.unanswered === undefined
-      ? []
-      : [
-          {
-            name: 'unanswered',
-            passed: turns.unanswered <= expect.unanswered,
-            expected: `at most ${expect.unanswered}`,
-            observed: `${turns.unanswered} of ${turns.asked} lines`,
-          },
-        ]),
-    ...atMost('talk_over_ms', turns.talkOverMs, expect.talk_over_ms),
+    ...atMost('unanswered', turns.unanswered, expect.unanswered, {
+      observed: `${turns.unanswered} of ${turns.asked} lines`,
+    }),
+    ...shortEnough('talk_over_ms', turns.talkOverMs, expect.talk_over_ms),
   ];
 }
 
-function atMost(name: string, value: number, limit: number | undefined): Check[] {
-  if (limit === undefined) return [];
-  const observed = Number.isFinite(value) ? `${Math.round(value)} ms` : 'no reply';
-  return [{ name, passed: value <= limit, expected: `at most ${limit} ms`, observed }];
+function shortEnough(name: string, ms: number, limit: number | undefined): Check[] {
+  const observed = Number.isFinite(ms) ? `${Math.round(ms)} ms` : 'no reply';
+  return atMost(name, ms, limit, { observed, unit: ' ms' });
 }
 
 function fewEnough(name: string, lines: readonly string[], limit: number | undefined): Check[] {
-  if (limit === undefined) return [];
   const observed = [String(lines.length), ...lines.map((text) => `“${text}”`)].join(' ');
-  return [{ name, passed: lines.length <= limit, expected: `at most ${limit}`, observed }];
+  return atMost(name, lines.length, limit, { observed });
+}
+
+/** No check without a limit. */
+function atMost(
+  name: string,
+  value: number,
+  limit: number | undefined,
+  { observed, unit = '' }: { readonly observed: string; readonly unit?: string },
+): Check[] {
+  if (limit === undefined) return [];
+  return [{ name, passed: value <= limit, expected: `at most ${limit}${unit}`, observed }];
+}
+
+/** No check without an expectation. */
+function equal(name: string, observed: string, expected: string | undefined): Check[] {
+  if (expected === undefined) return [];
+  return [{ name, passed: observed === expected, expected, observed }];
 }
