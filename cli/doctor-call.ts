@@ -2,26 +2,23 @@
  * The doctor's test calls: phones the demo agent as a softphone on this machine would, from the loopback and
  * from the network card's address, and checks for audio in both directions.
  */
-import { networkInterfaces } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { hostPort, isAnyHost, isLoopback } from '#base/public-address.ts';
+import { isLoopback } from '#base/public-address.ts';
 import type { CallOutcome, CallRecord } from '#caller/caller.ts';
-import { PhoneCaller } from '#caller/phone-caller.ts';
 import { CALLER_RATE_HZ, prepareScene } from '#caller/scene.ts';
 import { voicedSeconds } from '#caller/voiced.ts';
 import { explainUnheard } from '#protocol/explain-unheard.ts';
 import type { UnheardCaller } from '#protocol/session-record.ts';
 import { type Api, CommandError, type Json } from './api.ts';
 import type { CheckResult } from './check-result.ts';
+import { callerAddresses, placeTestCall } from './place-test-call.ts';
 import {
   type PermittedCall,
   permitTestCall,
-  reachableHost,
   type SipAddress,
   type TestCallPermit,
 } from './test-call-permit.ts';
 
-/** RTP ports of the caller: outside the default RTP range and below the ephemeral ports. */
 const PORTS = { first: 30_100, last: 30_199 };
 const SETTLE_MS = 30_000;
 const POLL_MS = 500;
@@ -76,16 +73,6 @@ function skipped(permit: TestCallPermit | null): Finding {
         result: 'skipped: it is free and unlisted, which only the operator’s key permits',
         fix: 'run the doctor with the operator’s key',
       };
-}
-
-/** The loopback, and the network card where the product can be reached from it. */
-export function callerAddresses(sipHost: string): readonly string[] {
-  const cards = Object.values(networkInterfaces())
-    .flatMap((entries) => entries ?? [])
-    .filter(({ family, internal }) => family === 'IPv4' && !internal)
-    .map(({ address }) => address);
-  if (sipHost === '::1' || cards.includes(sipHost)) return [sipHost];
-  return [...(isAnyHost(sipHost) || isLoopback(sipHost) ? ['127.0.0.1'] : []), ...cards.slice(0, 1)];
 }
 
 interface TestCall {
@@ -145,21 +132,13 @@ function unanswered(outcome: CallOutcome, { sip, from, permitted }: TestCall): F
   };
 }
 
-/** Calls as a stock softphone does: its offer names the card's address, its audio comes from any. */
 function place({ sip, from, permitted }: TestCall): Promise<CallRecord> {
   const scene = prepareScene({
     name: 'doctor',
     steps: [{ do: 'listen' }, { do: 'say', text: QUESTION }, { do: 'listen', timeout_ms: 5_000 }],
   });
-  const { name, value } = permitted.header;
-  const caller = new PhoneCaller({
-    ports: PORTS,
-    localAddress: from,
-    isMediaUnbound: true,
-    headers: [[name, value]],
-  });
-  const target = `sip:${permitted.phone_number}@${hostPort(reachableHost(sip.host), sip.port)}`;
-  return caller.call({ target, scene });
+  const { phone_number: called, header } = permitted;
+  return placeTestCall({ sip, from, ports: PORTS }, { called, header }, scene);
 }
 
 /** The session of the call once it has ended; as it is after 30 s. */

@@ -1,15 +1,14 @@
 /** Places one call of a test by voice, and reads its session after the end. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { hostPort } from '#base/public-address.ts';
 import type { CallRecord } from '#caller/caller.ts';
-import { PhoneCaller } from '#caller/phone-caller.ts';
 import type { Scene } from '#caller/scene.ts';
 import type { Api, Json } from './api.ts';
-import { reachableHost, type SipAddress } from './test-call-permit.ts';
+import { placeTestCall } from './place-test-call.ts';
+import type { SipAddress } from './test-call-permit.ts';
 import type { VoiceCall } from './voice-checks.ts';
 
-/** Own UDP ports, beside those of the doctor. */
+/** Beside those of the doctor. */
 const PORTS = { first: 30_200, last: 30_399 };
 /** User part of the called address: the header says which agent answers. */
 const CALLED = 'test';
@@ -67,9 +66,10 @@ export async function placeVoiceCall(
 ): Promise<PlacedVoiceCall> {
   for (let attempt = 1; ; attempt++) {
     const permit = await permitVoiceCall(stage);
+    const number = { called: CALLED, header: permit.header };
     const lateness = monitorEventLoopDelay({ resolution: 10 });
     lateness.enable();
-    const record = await dial(stage, permit, scene, options.signal);
+    const record = await placeTestCall({ ...stage, ports: PORTS }, number, scene, options.signal);
     lateness.disable();
     const { outcome } = record;
     // The caller hung up in the middle of the test.
@@ -93,23 +93,6 @@ function whyRefused({ status, reason }: { readonly status: number; readonly reas
     503: 'no worker is free, or the account has as many previews at once or in a minute as it may',
   };
   return `the call was refused with ${status} ${reason}${advice[status] ? ` (${advice[status]})` : ''}`;
-}
-
-function dial(
-  stage: VoiceStage,
-  permit: VoicePermit,
-  scene: Scene,
-  signal: AbortSignal | undefined,
-): Promise<CallRecord> {
-  const { name, value } = permit.header;
-  const caller = new PhoneCaller({
-    ports: PORTS,
-    localAddress: stage.from,
-    isMediaUnbound: true,
-    headers: [[name, value]],
-  });
-  const target = `sip:${CALLED}@${hostPort(reachableHost(stage.sip.host), stage.sip.port)}`;
-  return caller.call({ target, scene, ...(signal ? { signal } : {}) });
 }
 
 /** The session once it has ended, and is analysed if that is awaited. Throws a plain error if it is not. */
