@@ -1,9 +1,7 @@
 /** `GET /admin/test-call`: where the doctor calls, and what makes its call a test. Changes nothing. */
 import { z } from 'zod';
-import { signallingServers } from '#config/env.ts';
 import { fault } from '#config/errors.ts';
-import { TEST_CALL_HEADER } from '#protocol/sip-admission.ts';
-import { permitTestCall } from '../calls/admission/test-call.ts';
+import { embeddedSip, permitTestCall } from '../calls/admission/test-call.ts';
 import type { Context } from '../platform/context.ts';
 import { callerOf } from '../platform/http/auth.ts';
 import type { ApiServer } from '../platform/http/server.ts';
@@ -43,12 +41,11 @@ export function registerTestCallRoutes(app: ApiServer, context: Context): void {
       },
     },
     async (request) => {
-      const { SIP_HOST: host, SIP_PORT: port } = context.settings;
       const given = request.query.phone_number;
       const phoneNumber = given ?? (await findDemoNumber(context));
       const call =
         phoneNumber === null ? null : await permitted(context, callerOf(request).teamId, phoneNumber);
-      return { sip: signallingServers(context.settings).length === 0 ? { host, port } : null, call };
+      return { sip: embeddedSip(context.settings), call };
     },
   );
 }
@@ -63,12 +60,9 @@ async function permitted(
     .findOne({ team_id: teamId, phone_number: phoneNumber, status: 'active', agent_id: { $ne: null } })
     .lean<NumberDocument>();
   if (!number?.agent_id) throw fault('number_not_found');
-  const { sessionId, value, expiresAt } = permitTestCall(context, number);
   return {
     phone_number: number.phone_number,
     agent_id: number.agent_id,
-    session_id: sessionId,
-    header: { name: TEST_CALL_HEADER, value },
-    expires_at: expiresAt.toISOString(),
+    ...permitTestCall(context, number),
   };
 }

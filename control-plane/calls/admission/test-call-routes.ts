@@ -1,21 +1,14 @@
 /** `POST /v1/agent/agents/{agent_id}/test-calls`: permits one phone call of a voice test to an agent. */
 import { z } from 'zod';
-import { signallingServers } from '#config/env.ts';
 import { fault } from '#config/errors.ts';
-import { TEST_CALL_HEADER } from '#protocol/sip-admission.ts';
 import { findAgent } from '../../catalogue/agents/agent-store.ts';
 import type { Context } from '../../platform/context.ts';
 import { callerOf } from '../../platform/http/auth.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
 import { versionToTest } from './called-version.ts';
-import { permitAgentCall, testedVersion } from './test-call.ts';
+import { embeddedSip, permitAgentCall, testCallPermit, testedVersion } from './test-call.ts';
 
-const testCall = z.object({
-  session_id: z.string().describe('The session of the call, a preview of this agent'),
-  header: z
-    .object({ name: z.string(), value: z.string() })
-    .describe('The INVITE must contain this header, which permits one call'),
-  expires_at: z.iso.datetime().describe('The call must begin before this time, RFC 3339 UTC'),
+const testCall = testCallPermit.extend({
   config_hash: z.string().describe('Hash of the configuration that is called'),
   sip: z
     .object({ host: z.string(), port: z.number().int() })
@@ -48,18 +41,11 @@ export function registerVoiceTestCallRoutes(app: ApiServer, context: Context): v
       const agent = await findAgent(context, teamId, request.params.agent_id);
       if (agent.status === 'archived') throw fault('agent_archived');
       const { config_hash } = await versionToTest(context, agent, version);
-      const { sessionId, value, expiresAt } = permitAgentCall(context, {
+      const permit = permitAgentCall(context, {
         ...{ agent_id: agent._id, team_id: teamId, workspace_id: workspaceId, user_id: userId },
         version,
       });
-      const { SIP_HOST: host, SIP_PORT: port } = context.settings;
-      return reply.code(201).send({
-        session_id: sessionId,
-        header: { name: TEST_CALL_HEADER, value },
-        expires_at: expiresAt.toISOString(),
-        config_hash,
-        sip: signallingServers(context.settings).length === 0 ? { host, port } : null,
-      });
+      return reply.code(201).send({ ...permit, config_hash, sip: embeddedSip(context.settings) });
     },
   );
 }

@@ -6,6 +6,7 @@
 import { z } from 'zod';
 import { parseJson } from '#base/parse-json.ts';
 import { SealBroken } from '#base/sealer.ts';
+import { signallingServers } from '#config/env.ts';
 import { fault } from '#config/errors.ts';
 import { type AdmissionRequest, TEST_CALL_HEADER } from '#protocol/sip-admission.ts';
 import { newNumber } from '../../catalogue/numbers/new-number.ts';
@@ -44,12 +45,28 @@ export function isTestCall(request: AdmissionRequest): boolean {
   return headerOf(request) !== undefined;
 }
 
-/** Permits one call to a number; `value` is that of the header. */
+/** A permitted call, as the API answers. */
+export const testCallPermit = z.object({
+  session_id: z.string().describe('The session of the call, a preview of this agent'),
+  header: z
+    .object({ name: z.string(), value: z.string() })
+    .describe('The INVITE must contain this header, which permits one call'),
+  expires_at: z.iso.datetime().describe('The call must begin before this time, RFC 3339 UTC'),
+});
+type TestCallPermit = z.output<typeof testCallPermit>;
+
+/** Where the embedded signalling listens; null with an external SIP server. */
+export function embeddedSip(settings: Context['settings']): { host: string; port: number } | null {
+  const { SIP_HOST: host, SIP_PORT: port } = settings;
+  return signallingServers(settings).length === 0 ? { host, port } : null;
+}
+
+/** Permits one call to a number. */
 export function permitTestCall(
   { secretBox, clock }: Pick<Context, 'secretBox' | 'clock'>,
   number: Pick<NumberDocument, '_id'>,
   agent?: TestedAgent,
-): { readonly sessionId: string; readonly value: string; readonly expiresAt: Date } {
+): TestCallPermit {
   const permitted: z.output<typeof proof> = {
     session_id: newId(),
     number_id: number._id,
@@ -57,9 +74,9 @@ export function permitTestCall(
     ...(agent ? { agent } : {}),
   };
   return {
-    sessionId: permitted.session_id,
-    value: secretBox.seal(JSON.stringify(permitted), PURPOSE),
-    expiresAt: new Date(permitted.expires_ms),
+    session_id: permitted.session_id,
+    header: { name: TEST_CALL_HEADER, value: secretBox.seal(JSON.stringify(permitted), PURPOSE) },
+    expires_at: new Date(permitted.expires_ms).toISOString(),
   };
 }
 
@@ -67,7 +84,7 @@ export function permitTestCall(
 export function permitAgentCall(
   context: Pick<Context, 'secretBox' | 'clock'>,
   agent: TestedAgent,
-): ReturnType<typeof permitTestCall> {
+): TestCallPermit {
   return permitTestCall(context, numberOfTest(context, agent), agent);
 }
 
