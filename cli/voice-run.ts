@@ -8,7 +8,7 @@ import { judgeVoiceCall } from './voice-checks.ts';
 import type { VoiceTestInFile } from './voice-files.ts';
 import { summarise, type VoiceFigures, type VoiceRun } from './voice-summary.ts';
 
-/** A caller that was late by more did not play the test as written, ms: the call is repeated. */
+/** A call is repeated if its caller was late by more, ms, because it did not play the test as written. */
 const LATEST_MS = 200;
 const ATTEMPTS = 3;
 
@@ -35,14 +35,15 @@ export interface RunOptions {
   readonly onRun: (done: number, all: number) => void;
 }
 
-/** Speaks the lines of all tests before the first call, whose time they would take. Throws `CommandError`. */
+/** Speaks the lines of all tests in advance, so that no call waits for them. Throws `CommandError`. */
 export async function speakTests(tests: readonly VoiceTestInFile[]): Promise<SpokenTest[]> {
   const spoken: SpokenTest[] = [];
   for (const item of tests) {
     try {
-      const speaker = await speakerOf(sceneOf(item.test, 0));
+      const scene = sceneOf(item.test, 0);
+      const speaker = await speakerOf(scene);
       // `prepareScene` keeps the lines that Flite has spoken, so that later runs need not speak them.
-      prepareScene(sceneOf(item.test, 0), '.', speaker);
+      prepareScene(scene, '.', speaker);
       spoken.push({ ...item, speaker });
     } catch (error) {
       throw new CommandError(`${item.file}: ${(error as Error).message}`);
@@ -66,7 +67,7 @@ export async function runVoiceTests(
   const lane = async () => {
     for (let next = waiting.shift(); next; next = waiting.shift()) {
       const run = await runOnce(stage, next.item, next.run, options.signal).catch((error: unknown) => {
-        // The other lanes would place all the calls that are left.
+        // Otherwise the other lanes would still place all the calls that are left.
         waiting.length = 0;
         throw error;
       });
@@ -82,7 +83,7 @@ export async function runVoiceTests(
   });
 }
 
-/** Throws `CommandError` if no other run could do better. */
+/** Throws `CommandError` for an error that every run would repeat. */
 async function runOnce(
   stage: VoiceStage,
   { test, speaker }: SpokenTest,

@@ -18,7 +18,7 @@ import { z } from 'zod';
 
 /** Version of the format. */
 export const CALL_FILE_FORMAT = 'parley-call/1';
-/** Of a file: a call with an item each second for an hour has 3,600. */
+/** Most parts of a file. A call of an hour with an item each second has 3,600. */
 export const MOST_PARTS = 20_000;
 /** Bytes of a salt and of a digest (SHA-256). */
 const DIGEST_BYTES = 32;
@@ -26,7 +26,7 @@ const DIGEST_BYTES = 32;
 const count = z.number().int().min(0);
 const base64url = z.string().regex(/^[A-Za-z0-9_-]{43}$/);
 
-/** Says what a part is. Readable in a redacted part too. */
+/** The kind of a part and its place in the call; also readable if the part is redacted. */
 export const partLabel = z.discriminatedUnion('kind', [
   /** Agent, times and end of the call. */
   z.strictObject({ kind: z.literal('call') }),

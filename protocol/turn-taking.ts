@@ -13,13 +13,13 @@ export interface TurnTaking {
   /** Lines that want an answer, and those without one. */
   readonly asked: number;
   readonly unanswered: number;
-  /** Lines into which the agent spoke, or before whose continuation it did. */
+  /** Texts of lines that the agent interrupted, or for whose continuation it did not wait. */
   readonly cutOffs: readonly string[];
   /** From the first sound of each interruption to the agent's last; null if it was not speaking. */
   readonly stopMs: readonly (number | null)[];
-  /** Interruptions after which the agent spoke on, or that found it silent. */
+  /** Texts of interruptions after which the agent spoke on, or at which it was silent. */
   readonly missedInterruptions: readonly string[];
-  /** Time in which the agent and a caller who wants the turn spoke at once. */
+  /** Sum of the times in which the agent and a caller who wants the turn spoke at once. */
   readonly talkOverMs: number;
   /** The longest time in which the caller waited for the agent. */
   readonly longestSilenceMs: number;
