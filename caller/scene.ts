@@ -44,7 +44,7 @@ export type Action =
       readonly do: 'listen';
       readonly quietMs: number;
       readonly timeoutMs: number;
-      /** A line that the caller says whenever the agent has not begun for `afterMs`, `times` times at most. */
+      /** A line that the caller says, `times` times at most, when the agent has not begun for `afterMs`. */
       readonly impatient: { readonly line: Line; readonly afterMs: number; readonly times: number } | null;
     }
   | { readonly do: 'pause'; readonly ms: number }

@@ -73,7 +73,7 @@ async function reportedSip(api: Pick<Api, 'get' | 'url'>): Promise<SipAddress | 
   return permit?.sip ? seenFrom(api, permit.sip) : null;
 }
 
-/** The address that reaches a product that listens at `sip`: the host of its API if it listens at all hosts. */
+/** The address that reaches a product listening at `sip`: if on any address, at the host of its API. */
 export async function seenFrom(api: Pick<Api, 'url'>, sip: SipAddress): Promise<SipAddress> {
   if (!isAnyHost(sip.host)) return sip;
   const host = await addressOf(new URL(api.url).hostname);

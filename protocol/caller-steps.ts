@@ -10,9 +10,9 @@ const pauseMs = z.number().nonnegative().max(LONGEST_MS);
 const range = z.union([pauseMs, z.tuple([pauseMs, pauseMs])]);
 /** Most characters of a line. */
 export const MOST_LINE_CHARS = 500;
-/** Most keys that are pressed in one step. */
+/** Most keys that are pressed in one step; the pattern repeats it. */
 export const MOST_KEYS = 64;
-const KEYS = new RegExp(`^[0-9*#A-D]{1,${MOST_KEYS}}$`);
+const KEYS = /^[0-9*#A-D]{1,64}$/;
 const text = z.string().min(1).max(MOST_LINE_CHARS);
 /** A voice of Flite, or one of eSpeak in English, such as `espeak-en`, where its program is built. */
 export const callerVoice = z.string().regex(/^(?:slt|rms|awb|kal|kal16|espeak-[a-z]{2})$/);

@@ -100,7 +100,7 @@ const TITLES: Readonly<Record<VoiceFault, string>> = {
   tool_not_called: 'calls its tool',
 };
 
-/** Speech or keys of the caller, and when they came: relative to the item before and to the agent's speech. */
+/** Speech or keys of the caller, and when they began: after the item before, and after or over the agent. */
 interface PlacedItem {
   readonly item: CallerItem;
   readonly how: /** After a pause of the caller alone; `isGoingOn` after a line that was not finished. */
