@@ -9,7 +9,7 @@ import { useChange, useRead } from '../api/queries.ts';
 import type { Agent, Learning, Regret } from '../api/types.ts';
 import { StateBadge } from '../parts/badges.tsx';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
-import { dateTime, milliseconds, percent } from '../parts/format.ts';
+import { dateTime, milliseconds, percent, withInterval } from '../parts/format.ts';
 import { Section } from '../parts/page.tsx';
 import { Loaded, Loading, Problem } from '../parts/states.tsx';
 import { DataTable } from '../parts/table.tsx';
@@ -88,17 +88,16 @@ function Row({ name, figures }: { readonly name: string; readonly figures: Figur
       <Table.Td fw={600}>{name}</Table.Td>
       <Table.Td className="tabular">{calls}</Table.Td>
       <Table.Td className="tabular">{turns}</Table.Td>
-      <Table.Td className="tabular">{milliseconds(Math.round(needless_wait_ms.value))}</Table.Td>
-      <Table.Td className="tabular">{withInterval(cut_offs)}</Table.Td>
-      <Table.Td className="tabular">{most_cut_offs.value.toFixed(1)}</Table.Td>
+      <Table.Td className="tabular">{milliseconds(needless_wait_ms.value)}</Table.Td>
+      <Table.Td className="tabular">{withInterval(cut_offs, tenths)}</Table.Td>
+      <Table.Td className="tabular">{tenths(most_cut_offs.value)}</Table.Td>
       <Table.Td className="tabular">{percent(unknown_share)}</Table.Td>
     </Table.Tr>
   );
 }
 
-function withInterval({ value, low, high }: Figures['cut_offs']): string {
-  if (low === null || high === null) return value.toFixed(1);
-  return `${value.toFixed(1)} (${low.toFixed(1)} to ${high.toFixed(1)})`;
+function tenths(value: number): string {
+  return value.toFixed(1);
 }
 
 function NewLearner({ path }: { readonly path: string }) {

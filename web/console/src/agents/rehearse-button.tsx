@@ -6,7 +6,7 @@ import { Link } from 'wouter';
 import { call } from '../api/client.ts';
 import { useChange, useRead } from '../api/queries.ts';
 import type { Agent, Rehearsal } from '../api/types.ts';
-import { dollars, milliseconds, percent, seconds, words } from '../parts/format.ts';
+import { dollars, milliseconds, percent, seconds, signedTime, withInterval, words } from '../parts/format.ts';
 import { Loaded } from '../parts/states.tsx';
 import { DataTable } from '../parts/table.tsx';
 import { JudgedTurns, JudgeOptions, type MostCost } from './rehearse-judge.tsx';
@@ -144,15 +144,15 @@ function AllFigures({ all }: { all: Figures }) {
       <Row name="Perhaps cut off: unknown" value={cut_offs.unknown} interval="" />
       <Row
         name="Waiting saved, in a turn"
-        value={times(waiting.saved_total_ms, seconds)}
-        interval={range(waiting.saved_ms_per_turn, (ms) => times(ms, milliseconds))}
+        value={signedTime(waiting.saved_total_ms, seconds)}
+        interval={withInterval(waiting.saved_ms_per_turn, (ms) => signedTime(ms, milliseconds))}
       />
       {actions.map(([name, { was, would_be, change }]) => (
         <Row
           key={name}
           name={`${name}, up to there`}
           value={`${was} → ${would_be}`}
-          interval={range(change, (more) => `${more.toFixed(3)} in a call`)}
+          interval={withInterval(change, (more) => `${more.toFixed(3)} in a call`)}
         />
       ))}
     </DataTable>
@@ -180,7 +180,7 @@ function Groups({ label, groups }: { label: string; groups: Rehearsal['result'][
           <Table.Td className="tabular">{shares(differing_share)}</Table.Td>
           <Table.Td className="tabular">{shares(cut_offs.caused_share)}</Table.Td>
           <Table.Td className="tabular">
-            {range(waiting.saved_ms_per_turn, (ms) => times(ms, milliseconds))}
+            {withInterval(waiting.saved_ms_per_turn, (ms) => signedTime(ms, milliseconds))}
           </Table.Td>
         </Table.Tr>
       ))}
@@ -226,16 +226,6 @@ function Unknown({ isJudged }: { isJudged: boolean }) {
   );
 }
 
-/** A time with its sign; negative: the agent would have answered later. */
-function times(ms: number, format: (ms: number) => string): string {
-  return `${ms < 0 ? '−' : ''}${format(Math.abs(ms))}`;
-}
-
 function shares(estimate: Estimate): string {
-  return range(estimate, percent);
-}
-
-function range({ value, low, high }: Estimate, format: (value: number) => string): string {
-  if (low === null || high === null) return format(value);
-  return `${format(value)} (${format(low)} to ${format(high)})`;
+  return withInterval(estimate, percent);
 }

@@ -4,7 +4,7 @@ import { Link } from 'wouter';
 import { call } from '../api/client.ts';
 import { messageOf, useChange } from '../api/queries.ts';
 import type { Rehearsal, RehearsalEstimate } from '../api/types.ts';
-import { dollars, percent, words } from '../parts/format.ts';
+import { dollars, percent, withInterval, words } from '../parts/format.ts';
 import { DataTable } from '../parts/table.tsx';
 
 type Judged = NonNullable<Rehearsal['judged']>;
@@ -115,7 +115,7 @@ export function JudgedTurns({ judged }: { judged: Judged }) {
       )}
       {noise.turns > 0 && (
         <Text size="sm">
-          The version of the call, asked twice, differs from itself in {range(noise.share)}.
+          The version of the call, asked twice, differs from itself in {withInterval(noise.share, percent)}.
         </Text>
       )}
       <Groups label="Turns by language" groups={judged.by_language} />
@@ -130,7 +130,7 @@ function Verdict({ name, turns, share }: { name: string; turns: number; share: S
     <Table.Tr>
       <Table.Td>{name}</Table.Td>
       <Table.Td className="tabular">{turns}</Table.Td>
-      <Table.Td className="tabular">{range(share)}</Table.Td>
+      <Table.Td className="tabular">{withInterval(share, percent)}</Table.Td>
     </Table.Tr>
   );
 }
@@ -143,8 +143,8 @@ function Groups({ label, groups }: { label: string; groups: Judged['by_number'] 
         <Table.Tr key={name}>
           <Table.Td>{name}</Table.Td>
           <Table.Td className="tabular">{turns}</Table.Td>
-          <Table.Td className="tabular">{range(better_share)}</Table.Td>
-          <Table.Td className="tabular">{range(worse_share)}</Table.Td>
+          <Table.Td className="tabular">{withInterval(better_share, percent)}</Table.Td>
+          <Table.Td className="tabular">{withInterval(worse_share, percent)}</Table.Td>
         </Table.Tr>
       ))}
     </DataTable>
@@ -175,9 +175,4 @@ function answerOf({ text, calls }: Judged['to_read'][number]['call_answer']): st
   return [text, ...calls.map((one) => `[${one.tool_name} ${one.arguments}]`)]
     .filter((part) => part !== '')
     .join(' ');
-}
-
-function range({ value, low, high }: Share): string {
-  if (low === null || high === null) return percent(value);
-  return `${percent(value)} (${percent(low)} to ${percent(high)})`;
 }

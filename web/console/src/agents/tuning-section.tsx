@@ -9,7 +9,7 @@ import { messageOf, useAsk, useChange } from '../api/queries.ts';
 import type { AgentConfig, Tuning } from '../api/types.ts';
 import { StateBadge } from '../parts/badges.tsx';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
-import { milliseconds, percent, seconds } from '../parts/format.ts';
+import { milliseconds, percent, seconds, signedTime } from '../parts/format.ts';
 import { Section } from '../parts/page.tsx';
 import { DataTable } from '../parts/table.tsx';
 import { describeSettings } from './conversation-fields.tsx';
@@ -108,8 +108,12 @@ function Candidates({ tuning, draft, isDirty }: TuningProps & { tuning: Tuning }
               {one.cut_offs} ({percent(one.cut_off_share)})
             </Table.Td>
             <Table.Td>{one === own ? '–' : comparison(own.cut_offs - one.cut_offs)}</Table.Td>
-            <Table.Td className="tabular">{one === own ? '–' : signed(one.saved_total_ms, seconds)}</Table.Td>
-            <Table.Td className="tabular">{one === own ? '–' : signed(one.saved_ms, milliseconds)}</Table.Td>
+            <Table.Td className="tabular">
+              {one === own ? '–' : signedTime(one.saved_total_ms, seconds)}
+            </Table.Td>
+            <Table.Td className="tabular">
+              {one === own ? '–' : signedTime(one.saved_ms, milliseconds)}
+            </Table.Td>
             <Table.Td>
               {one !== own && <Apply conversation={one.conversation} draft={draft} isDirty={isDirty} />}
             </Table.Td>
@@ -179,12 +183,6 @@ function isSame(one: object, other: object | null): boolean {
 function comparison(spared: number): string {
   if (spared === 0) return 'The same';
   return spared > 0 ? `${spared} spared` : `${-spared} caused`;
-}
-
-/** A time with its sign; negative: the agent would have answered later. */
-function signed(ms: number, format: (ms: number) => string): string {
-  if (ms === 0) return format(0);
-  return `${ms > 0 ? '' : '−'}${format(Math.abs(ms))}`;
 }
 
 function count(number: number, what: string): string {

@@ -72,6 +72,20 @@ export function percent(share: number | null): string {
   return share === null ? '–' : `${(share * 100).toFixed(share === 1 || share === 0 ? 0 : 1)} %`;
 }
 
+/** Formats a difference of times; what is lost has a minus sign. */
+export function signedTime(ms: number, format: (ms: number) => string): string {
+  return `${ms < 0 ? '−' : ''}${format(Math.abs(ms))}`;
+}
+
+/** Formats a figure with its 95 % interval, if it has one. */
+export function withInterval(
+  { value, low, high }: { readonly value: number; readonly low: number | null; readonly high: number | null },
+  format: (value: number) => string,
+): string {
+  if (low === null || high === null) return format(value);
+  return `${format(value)} (${format(low)} to ${format(high)})`;
+}
+
 /** Formats the size of a download. */
 export function megabytes(size: number): string {
   return `${(size / 1e6).toFixed(size < 1e6 ? 1 : 0)} MB`;
