@@ -85,6 +85,7 @@ export function describeTuningPage(stage: {
       await person.press('End learning', regret);
       await person.press('End learning', person.page.getByRole('dialog', { name: 'End learning?' }));
       await regret.getByLabel('Callers cut off in 100 turns, at most').waitFor();
+      expect(await regret.getByRole('button', { name: 'End learning' }).count()).toBe(0);
       await person.close();
     });
 

@@ -4,14 +4,14 @@
  */
 import { Button, Group, NumberInput, Stack, Table, Text } from '@mantine/core';
 import { lazy, Suspense, useState } from 'react';
-import { ApiError, call } from '../api/client.ts';
+import { call } from '../api/client.ts';
 import { useChange, useRead } from '../api/queries.ts';
 import type { Agent, Learning, Regret } from '../api/types.ts';
 import { StateBadge } from '../parts/badges.tsx';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { dateTime, milliseconds, percent, withInterval } from '../parts/format.ts';
 import { Section } from '../parts/page.tsx';
-import { Loaded, Loading, Problem } from '../parts/states.tsx';
+import { Loaded, Loading } from '../parts/states.tsx';
 import { DataTable } from '../parts/table.tsx';
 
 /** The charts are a large part of the program, and few agents are looked at here. */
@@ -27,8 +27,10 @@ type Figures = Regret['all'];
 export function RegretSection({ agent }: { readonly agent: Agent }) {
   const path = `/v1/agent/agents/${agent.agent_id}`;
   const regret = useRead<Regret>(`${path}/regret`, { refetchMs: REFRESH_MS });
-  const learning = useRead<Learning>(`${path}/learning`, { refetchMs: REFRESH_MS });
-  const isUnset = learning.error instanceof ApiError && learning.error.reason === 'learning_not_set';
+  const learning = useRead<Learning | null>(`${path}/learning`, {
+    unsetReason: 'learning_not_set',
+    refetchMs: REFRESH_MS,
+  });
   return (
     <Section title="Regret and learning" aside={learning.data && <State learning={learning.data} />}>
       <Stack>
@@ -37,12 +39,15 @@ export function RegretSection({ agent }: { readonly agent: Agent }) {
           days waited beyond that, and how many were cut off.
         </Text>
         <Loaded query={regret}>{(found) => <Measured regret={found} />}</Loaded>
-        {learning.isPending && <Loading />}
-        {learning.error && !isUnset && (
-          <Problem error={learning.error} onRetry={() => void learning.refetch()} />
-        )}
-        {learning.data && <Learner path={path} learning={learning.data} />}
-        {isUnset && agent.publication_state === 'live' && <NewLearner path={path} />}
+        <Loaded query={learning}>
+          {(found) =>
+            found ? (
+              <Learner path={path} learning={found} />
+            ) : (
+              agent.publication_state === 'live' && <NewLearner path={path} />
+            )
+          }
+        </Loaded>
       </Stack>
     </Section>
   );

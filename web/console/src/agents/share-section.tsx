@@ -1,14 +1,14 @@
 /** The share of calls that another version answers: set, compared with the published one, ended. */
 import { Button, Group, NumberInput, Select, Stack, Table, Text } from '@mantine/core';
 import { useState } from 'react';
-import { ApiError, call } from '../api/client.ts';
+import { call } from '../api/client.ts';
 import { useChange, useRead } from '../api/queries.ts';
 import type { Agent, Share, VersionList } from '../api/types.ts';
 import { StateBadge } from '../parts/badges.tsx';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { dateTime, duration, milliseconds } from '../parts/format.ts';
 import { Section } from '../parts/page.tsx';
-import { Loading, Problem } from '../parts/states.tsx';
+import { Loaded } from '../parts/states.tsx';
 import { DataTable } from '../parts/table.tsx';
 
 const REFRESH_MS = 10_000;
@@ -34,22 +34,24 @@ type Summary = VersionList['versions'][number];
 
 export function ShareSection({ agent, versions }: { agent: Agent; versions: readonly Summary[] }) {
   const path = `/v1/agent/agents/${agent.agent_id}`;
-  const share = useRead<Share>(`${path}/share`, {
+  const share = useRead<Share | null>(`${path}/share`, {
+    unsetReason: 'share_not_set',
     refetchMs: (last) => (last?.status === 'running' ? REFRESH_MS : false),
   });
-  const isUnset = share.error instanceof ApiError && share.error.reason === 'share_not_set';
   return (
     <Section
       title="Share of calls"
       aside={share.data?.status === 'running' && <StateBadge state="running" label="Running" />}
     >
       <Stack>
-        {share.isPending && <Loading />}
-        {share.error && !isUnset && <Problem error={share.error} onRetry={() => share.refetch()} />}
-        {share.data && <Comparison path={path} share={share.data} />}
-        {share.data?.status !== 'running' && (share.data || isUnset) && (
-          <NewShare agent={agent} path={path} versions={versions} />
-        )}
+        <Loaded query={share}>
+          {(found) => (
+            <>
+              {found && <Comparison path={path} share={found} />}
+              {found?.status !== 'running' && <NewShare agent={agent} path={path} versions={versions} />}
+            </>
+          )}
+        </Loaded>
       </Stack>
     </Section>
   );

@@ -20,7 +20,8 @@ interface PageInfo {
 
 /**
  * Reads an address; `refetchMs` repeats it at this interval, which may depend on the last answer. While
- * `isPaused` nothing is read, for whatever reason, and what was read last stays.
+ * `isPaused` nothing is read, for whatever reason, and what was read last stays. `unsetReason` is that of the
+ * refusal which says that nothing is set there: the answer is null then.
  */
 export function useRead<Answer>(
   path: string | null,
@@ -28,13 +29,20 @@ export function useRead<Answer>(
     readonly query?: Query;
     readonly refetchMs?: number | false | ((last: Answer | undefined) => number | false);
     readonly isPaused?: boolean;
+    readonly unsetReason?: string;
   } = {},
 ) {
-  const { refetchMs, isPaused = false } = options;
+  const { refetchMs, isPaused = false, unsetReason } = options;
   return useQuery<Answer>({
     queryKey: [path, options.query ?? {}],
     queryFn: ({ signal }) =>
-      call<Answer>('GET', withQuery(path ?? '', options.query ?? {}), undefined, signal),
+      call<Answer>('GET', withQuery(path ?? '', options.query ?? {}), undefined, signal).catch(
+        (error: unknown) => {
+          if (unsetReason !== undefined && error instanceof ApiError && error.reason === unsetReason)
+            return null as Answer;
+          throw error;
+        },
+      ),
     enabled: path !== null && !isPaused,
     ...(refetchMs === undefined
       ? {}
