@@ -3,7 +3,7 @@
  * learner that tunes its waits.
  */
 import { Button, Group, NumberInput, Stack, Table, Text } from '@mantine/core';
-import { lazy, Suspense, useState } from 'react';
+import { useState } from 'react';
 import { call } from '../api/client.ts';
 import { useChange, useRead } from '../api/queries.ts';
 import type { Agent, Learning, Regret } from '../api/types.ts';
@@ -11,11 +11,9 @@ import { StateBadge } from '../parts/badges.tsx';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { dateTime, milliseconds, percent, withInterval } from '../parts/format.ts';
 import { Section } from '../parts/page.tsx';
-import { Loaded, Loading } from '../parts/states.tsx';
+import { Loaded } from '../parts/states.tsx';
 import { DataTable } from '../parts/table.tsx';
-
-/** The charts are a large part of the program, and few agents are looked at here. */
-const RegretPlot = lazy(() => import('./regret-plot.tsx'));
+import { RegretPlot } from './regret-plot.tsx';
 
 const REFRESH_MS = 60_000;
 const DEFAULT_BOUND = 5;
@@ -66,9 +64,7 @@ function Measured({ regret }: { readonly regret: Regret }) {
     return <Text size="sm">No call is measured yet. Ended calls with a flight log are, within minutes.</Text>;
   return (
     <>
-      <Suspense fallback={<Loading />}>
-        <RegretPlot regret={regret} />
-      </Suspense>
+      <RegretPlot regret={regret} />
       <DataTable
         label="Regret by version"
         heads={['Version', 'Calls', 'Turns', 'Needless wait', 'Cut off in 100 turns', 'At most', 'Unknown']}

@@ -1,6 +1,4 @@
 /** The scorecard of an agent: each rate by version and over time, the calls behind it, and its alerts. */
-import '@mantine/charts/styles.css';
-import { LineChart } from '@mantine/charts';
 import { Button, Group, SegmentedControl, Stack, Table, Text } from '@mantine/core';
 import { useState } from 'react';
 import { Link, useSearchParams } from 'wouter';
@@ -12,6 +10,7 @@ import { Empty, Loaded, LoadedList } from '../parts/states.tsx';
 import { DataTable } from '../parts/table.tsx';
 import { ScorecardAlertsSection } from './scorecard-alerts.tsx';
 import { type Rate, rateNames, rateOf } from './scorecard-rates.ts';
+import { VersionLines } from './version-lines.tsx';
 
 const RANGES = [
   { value: '1', label: '24 hours' },
@@ -23,7 +22,6 @@ const DAY_MS = 86_400_000;
 const REFRESH_MS = 30_000;
 /** Versions shown beside each other, the newest ones. */
 const MOST_VERSIONS = 4;
-const COLORS = ['indigo.5', 'orange.5', 'teal.6', 'grape.5'];
 const DAY = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric', timeZone: 'UTC' });
 const HOUR = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
 
@@ -147,30 +145,15 @@ function OverTime({
   const versions = totals.versions.slice(0, MOST_VERSIONS).map(({ version_number }) => version_number);
   const rows = buckets.map((bucket) => ({
     at: label(bucket.start),
-    ...Object.fromEntries(
-      versions.map((version) => {
-        const sums = bucket.versions.find(({ version_number }) => version_number === version);
-        const share = sums ? (rateOf(sums, rate)?.rate ?? null) : null;
-        return [`Version ${version}`, share === null ? null : Math.round(share * 1_000) / 10];
-      }),
-    ),
+    figures: versions.map((version) => {
+      const sums = bucket.versions.find(({ version_number }) => version_number === version);
+      const share = sums ? (rateOf(sums, rate)?.rate ?? null) : null;
+      return [version, share === null ? null : Math.round(share * 1_000) / 10] as const;
+    }),
   }));
   return (
     <Section title={`${labelOf(totals, rate)} over time, % of calls`}>
-      <LineChart
-        h={220}
-        data={rows}
-        dataKey="at"
-        withLegend
-        connectNulls
-        textColor="var(--mantine-color-dimmed)"
-        gridAxis="x"
-        yAxisProps={{ domain: [0, 'auto'] }}
-        series={versions.map((version, index) => ({
-          name: `Version ${version}`,
-          color: COLORS[index] ?? 'gray.5',
-        }))}
-      />
+      <VersionLines h={220} withLegend yAxisProps={{ domain: [0, 'auto'] }} versions={versions} rows={rows} />
     </Section>
   );
 }
