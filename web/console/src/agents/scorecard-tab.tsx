@@ -1,47 +1,29 @@
 /** The scorecard of an agent: each rate by version and over time, the calls behind it, and its alerts. */
-import { Button, Group, SegmentedControl, Stack, Table, Text } from '@mantine/core';
-import { useState } from 'react';
-import { Link, useSearchParams } from 'wouter';
+import { Button, Group, Stack, Table, Text } from '@mantine/core';
+import { Link } from 'wouter';
 import { useList, useRead } from '../api/queries.ts';
 import type { Agent, Scorecard, ScoredCalls } from '../api/types.ts';
+import { useFilters } from '../parts/filters.tsx';
 import { dateTime, duration, percent, words } from '../parts/format.ts';
 import { Section } from '../parts/page.tsx';
+import { labelOfInterval, PeriodControl, usePeriod } from '../parts/period.tsx';
 import { Empty, Loaded, LoadedList } from '../parts/states.tsx';
 import { DataTable } from '../parts/table.tsx';
 import { ScorecardAlertsSection } from './scorecard-alerts.tsx';
 import { type Rate, rateNames, rateOf } from './scorecard-rates.ts';
 import { VersionLines } from './version-lines.tsx';
 
-const RANGES = [
-  { value: '1', label: '24 hours' },
-  { value: '7', label: '7 days' },
-  { value: '30', label: '30 days' },
-  { value: '90', label: '90 days' },
-];
-const DAY_MS = 86_400_000;
 const REFRESH_MS = 30_000;
+const DEFAULT_RATE = 'dead_air';
 /** Versions shown beside each other, the newest ones. */
 const MOST_VERSIONS = 4;
-const DAY = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric', timeZone: 'UTC' });
-const HOUR = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
 
 export function ScorecardTab({ agent }: { agent: Agent }) {
-  const [search, setSearch] = useSearchParams();
-  const [openedMs] = useState(() => Date.now());
-  const days = search.get('days') ?? '7';
-  const from = new Date(openedMs - Number(days) * DAY_MS).toISOString();
+  const state = useFilters(['days', 'rate']);
+  const period = usePeriod(state);
   const path = `/v1/agent/agents/${agent.agent_id}/scorecard`;
-  const scorecard = useRead<Scorecard>(path, {
-    query: { from, interval: days === '1' ? 'hour' : 'day' },
-    refetchMs: REFRESH_MS,
-  });
-  const rate = search.get('rate') ?? 'dead_air';
-  const set = (name: string, value: string) =>
-    setSearch((before) => {
-      const next = new URLSearchParams(before);
-      next.set(name, value);
-      return next;
-    });
+  const scorecard = useRead<Scorecard>(path, { query: { ...period }, refetchMs: REFRESH_MS });
+  const rate = state.filters.rate || DEFAULT_RATE;
   return (
     <Stack>
       <Group justify="space-between">
@@ -49,12 +31,7 @@ export function ScorecardTab({ agent }: { agent: Agent }) {
           Ended calls, counted within seconds of their analysis. Choose a rate to see it over time and its
           calls.
         </Text>
-        <SegmentedControl
-          data={RANGES}
-          value={days}
-          onChange={(value) => set('days', value)}
-          aria-label="Range"
-        />
+        <PeriodControl {...state} />
       </Group>
       <ScorecardAlertsSection path={path} />
       <Loaded query={scorecard}>
@@ -63,9 +40,9 @@ export function ScorecardTab({ agent }: { agent: Agent }) {
             <Empty title="No calls in this period">Choose a longer range, or make a call.</Empty>
           ) : (
             <>
-              <Rates scorecard={found} chosen={rate} onChoose={(value) => set('rate', value)} />
+              <Rates scorecard={found} chosen={rate} onChoose={(value) => state.set('rate', value)} />
               <OverTime scorecard={found} rate={rate} />
-              <Calls path={path} rate={rate} from={from} />
+              <Calls path={path} rate={rate} from={period.from} />
             </>
           )
         }
@@ -141,10 +118,9 @@ function OverTime({
   scorecard: Scorecard;
   rate: string;
 }) {
-  const label = (start: string) => (interval === 'hour' ? HOUR : DAY).format(new Date(start));
   const versions = totals.versions.slice(0, MOST_VERSIONS).map(({ version_number }) => version_number);
   const rows = buckets.map((bucket) => ({
-    at: label(bucket.start),
+    at: labelOfInterval(bucket.start, interval),
     figures: versions.map((version) => {
       const sums = bucket.versions.find(({ version_number }) => version_number === version);
       const share = sums ? (rateOf(sums, rate)?.rate ?? null) : null;

@@ -1,24 +1,18 @@
 /** Call statistics over time: number, duration, cost, response times and end reasons. */
 import '@mantine/charts/styles.css';
 import { BarChart, LineChart } from '@mantine/charts';
-import { Alert, SegmentedControl, Select, SimpleGrid, Table } from '@mantine/core';
-import { useState } from 'react';
-import { Link, useSearchParams } from 'wouter';
+import { Alert, Select, SimpleGrid, Table } from '@mantine/core';
+import { Link } from 'wouter';
 import { useRead } from '../api/queries.ts';
 import type { Agent, Analytics } from '../api/types.ts';
+import { useFilters } from '../parts/filters.tsx';
 import { dollars, duration, milliseconds, percent, words } from '../parts/format.ts';
 import { Page, Section } from '../parts/page.tsx';
+import { labelOfInterval, PeriodControl, usePeriod } from '../parts/period.tsx';
 import { StatGrid } from '../parts/stat.tsx';
 import { Empty, Loaded } from '../parts/states.tsx';
 import { DataTable } from '../parts/table.tsx';
 
-const RANGES = [
-  { value: '1', label: '24 hours' },
-  { value: '7', label: '7 days' },
-  { value: '30', label: '30 days' },
-  { value: '90', label: '90 days' },
-];
-const DAY_MS = 86_400_000;
 const COLORS = [
   'indigo.5',
   'teal.6',
@@ -32,30 +26,16 @@ const COLORS = [
   'blue.4',
   'gray.5',
 ];
-const DAY = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric', timeZone: 'UTC' });
-const HOUR = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
 
 export default function AnalyticsPage() {
-  const [search, setSearch] = useSearchParams();
-  const [openedMs] = useState(() => Date.now());
-  const days = search.get('days') ?? '7';
-  const agentId = search.get('agent_id') ?? '';
+  const state = useFilters(['days', 'agent_id']);
+  const { filters, set } = state;
+  const period = usePeriod(state);
   const agents = useRead<{ agents: Agent[] }>('/v1/agent/agents', { query: { page_size: 100 } });
   const analytics = useRead<Analytics>('/v1/agent/analytics', {
-    query: {
-      from: new Date(openedMs - Number(days) * DAY_MS).toISOString(),
-      interval: days === '1' ? 'hour' : 'day',
-      agent_id: agentId,
-    },
+    query: { ...period, agent_id: filters.agent_id },
     refetchMs: 60_000,
   });
-  const set = (name: string, value: string | null) =>
-    setSearch((before) => {
-      const next = new URLSearchParams(before);
-      if (value) next.set(name, value);
-      else next.delete(name);
-      return next;
-    });
   return (
     <Page
       title="Analytics"
@@ -69,15 +49,10 @@ export default function AnalyticsPage() {
             searchable
             w={180}
             data={agents.data?.agents.map(({ agent_id, name }) => ({ value: agent_id, label: name })) ?? []}
-            value={agentId || null}
+            value={filters.agent_id || null}
             onChange={(value) => set('agent_id', value)}
           />
-          <SegmentedControl
-            data={RANGES}
-            value={days}
-            onChange={(value) => set('days', value)}
-            aria-label="Range"
-          />
+          <PeriodControl {...state} />
         </>
       }
     >
@@ -145,10 +120,9 @@ function Figures({ analytics }: { analytics: Analytics }) {
 }
 
 function Charts({ analytics: { buckets, interval, totals } }: { analytics: Analytics }) {
-  const label = (start: string) => (interval === 'hour' ? HOUR : DAY).format(new Date(start));
   const reasons = Object.keys(totals.end_reasons);
   const rows = buckets.map((bucket) => ({
-    at: label(bucket.start),
+    at: labelOfInterval(bucket.start, interval),
     Connected: bucket.answered,
     'Not connected': bucket.calls - bucket.answered,
     Minutes: Math.round(bucket.total_seconds / 6) / 10,
