@@ -9,6 +9,7 @@ import type { Agent, Rehearsal } from '../api/types.ts';
 import { dollars, milliseconds, percent, seconds, signedTime, withInterval, words } from '../parts/format.ts';
 import { Loaded } from '../parts/states.tsx';
 import { DataTable } from '../parts/table.tsx';
+import { CannotKnow } from './cannot-know.tsx';
 import { JudgedTurns, JudgeOptions, type MostCost } from './rehearse-judge.tsx';
 
 const REFRESH_MS = 1_000;
@@ -87,7 +88,7 @@ function Result({ path }: { path: string }) {
               <ToListen calls={record.result.to_listen} />
             </>
           )}
-          <Unknown isJudged={record.judged !== undefined} />
+          <CannotKnow lines={unknownOf(record)} />
         </Stack>
       )}
     </Loaded>
@@ -207,23 +208,14 @@ function ToListen({ calls }: { calls: Rehearsal['result']['to_listen'] }) {
   );
 }
 
-function Unknown({ isJudged }: { isJudged: boolean }) {
-  return (
-    <div>
-      <Text size="sm" fw={500}>
-        It cannot know
-      </Text>
-      <ul className="plain-list">
-        <li>what happens beyond the first difference of a call: the facts there belong to another call</li>
-        <li>
-          {isJudged
-            ? 'what the caller would have said after another answer: each turn is judged alone'
-            : 'what another prompt, model, voice, tool or knowledge would have said'}
-        </li>
-        <li>whether a caller who had heard the agent would have gone on by themselves</li>
-      </ul>
-    </div>
-  );
+function unknownOf({ judged }: Rehearsal): string[] {
+  return [
+    'what happens beyond the first difference of a call: the facts there belong to another call',
+    judged
+      ? 'what the caller would have said after another answer: each turn is judged alone'
+      : 'what another prompt, model, voice, tool or knowledge would have said',
+    'whether a caller who had heard the agent would have gone on by themselves',
+  ];
 }
 
 function shares(estimate: Estimate): string {

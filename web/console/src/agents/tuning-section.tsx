@@ -12,6 +12,7 @@ import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { milliseconds, percent, seconds, signedTime } from '../parts/format.ts';
 import { Section } from '../parts/page.tsx';
 import { DataTable } from '../parts/table.tsx';
+import { CannotKnow } from './cannot-know.tsx';
 import { describeSettings } from './conversation-fields.tsx';
 
 type Candidate = Tuning['settings'][number];
@@ -19,6 +20,11 @@ type Candidate = Tuning['settings'][number];
 /** Numbers of calls to choose from. */
 const CALLS = ['20', '50', '100', '200'];
 const DEFAULT_CALLS = '50';
+const UNKNOWN = [
+  'what callers would have said after another answer: each pause is judged from the real call',
+  'pauses while the agent spoke, and calls without a flight log or of another version of Parley',
+  'whether coming calls are like these: with few pauses, one caller more or less decides',
+];
 
 interface TuningProps {
   /** The saved draft. */
@@ -60,7 +66,7 @@ export function TuningSection({ draft, isDirty }: TuningProps) {
         {tuning.data && tuning.data.calls > 0 && (
           <>
             <Candidates tuning={tuning.data} draft={draft} isDirty={isDirty} />
-            <Unknown />
+            <CannotKnow lines={UNKNOWN} />
           </>
         )}
       </Stack>
@@ -158,21 +164,6 @@ function Apply({ conversation, draft, isDirty }: TuningProps & Pick<Candidate, '
     >
       {isDirty ? 'Save the draft first' : 'Apply to draft'}
     </ConfirmButton>
-  );
-}
-
-function Unknown() {
-  return (
-    <div>
-      <Text size="sm" fw={500}>
-        It cannot know
-      </Text>
-      <ul className="plain-list">
-        <li>what callers would have said after another answer: each pause is judged from the real call</li>
-        <li>pauses while the agent spoke, and calls without a flight log or of another version of Parley</li>
-        <li>whether coming calls are like these: with few pauses, one caller more or less decides</li>
-      </ul>
-    </div>
   );
 }
 
