@@ -6,6 +6,7 @@ import { Link } from 'wouter';
 import { call } from '../api/client.ts';
 import { useChange, useRead } from '../api/queries.ts';
 import type { Agent, Rehearsal } from '../api/types.ts';
+import { pathOfMoment } from '../calls/linked-moment.ts';
 import { dollars, milliseconds, percent, seconds, signedTime, withInterval, words } from '../parts/format.ts';
 import { Loaded } from '../parts/states.tsx';
 import { DataTable } from '../parts/table.tsx';
@@ -198,9 +199,7 @@ function ToListen({ calls }: { calls: Rehearsal['result']['to_listen'] }) {
           <Table.Td>{words(why)}</Table.Td>
           <Table.Td className="tabular">{second === null ? '–' : `${second.toFixed(1)} s`}</Table.Td>
           <Table.Td>
-            <Link href={`/calls/${session_id}${second === null ? '' : `?t=${second.toFixed(1)}`}`}>
-              {session_id}
-            </Link>
+            <Link href={pathOfMoment(session_id, second)}>{session_id}</Link>
           </Table.Td>
         </Table.Tr>
       ))}

@@ -4,6 +4,7 @@ import { Link } from 'wouter';
 import { call } from '../api/client.ts';
 import { messageOf, useChange } from '../api/queries.ts';
 import type { Rehearsal, RehearsalEstimate } from '../api/types.ts';
+import { pathOfMoment } from '../calls/linked-moment.ts';
 import { dollars, percent, withInterval, words } from '../parts/format.ts';
 import { DataTable } from '../parts/table.tsx';
 
@@ -158,9 +159,7 @@ function ToRead({ turns }: { turns: Judged['to_read'] }) {
       {turns.map((turn) => (
         <Table.Tr key={`${turn.session_id}-${turn.at}`}>
           <Table.Td>
-            <Link href={`/calls/${turn.session_id}${turn.second === null ? '' : `?t=${turn.second}`}`}>
-              {words(turn.verdict)}
-            </Link>
+            <Link href={pathOfMoment(turn.session_id, turn.second)}>{words(turn.verdict)}</Link>
             <Text size="xs">{turn.reason}</Text>
           </Table.Td>
           <Table.Td>{answerOf(turn.call_answer)}</Table.Td>

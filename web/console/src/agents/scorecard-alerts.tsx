@@ -2,8 +2,9 @@
 import { Alert, Badge, Stack, Text } from '@mantine/core';
 import { useRead } from '../api/queries.ts';
 import type { ScorecardAlerts } from '../api/types.ts';
-import { dateTime, percent, words } from '../parts/format.ts';
+import { dateTime, percent } from '../parts/format.ts';
 import { Problem } from '../parts/states.tsx';
+import { labelOf } from './scorecard-rates.ts';
 
 const REFRESH_MS = 30_000;
 const SHOWN_CLOSED = 5;
@@ -53,10 +54,7 @@ export function OpenAlerts({ agentId }: { agentId: string }) {
 }
 
 function titleOf({ rate, side, limit }: ShownAlert): string {
-  const name = rate.startsWith('criterion:')
-    ? `${words(rate.slice('criterion:'.length))} failed`
-    : words(rate);
-  return `${name}: ${side} ${percent(limit)}`;
+  return `${labelOf(rate)}: ${side} ${percent(limit)}`;
 }
 
 function madeOf({ hits, calls, observed, since }: ShownAlert): string {

@@ -10,7 +10,7 @@ import { labelOfInterval, PeriodControl, usePeriod } from '../parts/period.tsx';
 import { Empty, Loaded, LoadedList } from '../parts/states.tsx';
 import { DataTable } from '../parts/table.tsx';
 import { ScorecardAlertsSection } from './scorecard-alerts.tsx';
-import { type Rate, rateNames, rateOf } from './scorecard-rates.ts';
+import { criterionOf, labelOf, type Rate, rateNames, rateOf } from './scorecard-rates.ts';
 import { VersionLines } from './version-lines.tsx';
 
 const REFRESH_MS = 30_000;
@@ -128,14 +128,14 @@ function OverTime({
     }),
   }));
   return (
-    <Section title={`${labelOf(totals, rate)} over time, % of calls`}>
+    <Section title={`${labelOf(rate)} over time, % of calls`}>
       <VersionLines h={220} withLegend yAxisProps={{ domain: [0, 'auto'] }} versions={versions} rows={rows} />
     </Section>
   );
 }
 
 function Calls({ path, rate, from }: { path: string; rate: string; from: string }) {
-  const criterion = rate.startsWith('criterion:') ? rate.slice('criterion:'.length) : null;
+  const criterion = criterionOf(rate);
   const list = useList(`${path}/calls`, (page: ScoredCalls) => page.calls, {
     from,
     ...(criterion === null ? { tag: rate } : { criterion }),
@@ -163,8 +163,4 @@ function Calls({ path, rate, from }: { path: string; rate: string; from: string 
       </LoadedList>
     </Section>
   );
-}
-
-function labelOf(totals: Scorecard['totals'], rate: string): string {
-  return rateNames(totals).find(({ name }) => name === rate)?.label ?? words(rate);
 }

@@ -4,6 +4,7 @@ import { Link } from 'wouter';
 import type { SessionDetail } from '../api/types.ts';
 import { duration, words } from '../parts/format.ts';
 import { Section } from '../parts/page.tsx';
+import { pathOfMoment } from './linked-moment.ts';
 
 export function CallTags({ session }: { session: SessionDetail }) {
   const { tags = [], session_id: id } = session;
@@ -22,7 +23,7 @@ export function CallTags({ session }: { session: SessionDetail }) {
               <Tooltip key={index} label={evidence} multiline maw={420}>
                 <Button
                   component={Link}
-                  href={`/calls/${id}?t=${(at_ms / 1_000).toFixed(1)}`}
+                  href={pathOfMoment(id, at_ms / 1_000)}
                   variant="default"
                   size="compact-xs"
                   aria-label={`${words(tag)} at ${duration(at_ms / 1_000)}: ${evidence}`}

@@ -36,6 +36,11 @@ export function linkedMoment(search: URLSearchParams, session: SessionDetail): n
     : Date.parse(session.started_at) + seconds * 1_000;
 }
 
+/** The page of a call, within the console, at this second after its start; null: at its beginning. */
+export function pathOfMoment(sessionId: string, second: number | null): string {
+  return `/calls/${sessionId}${second === null ? '' : `?t=${second.toFixed(1)}`}`;
+}
+
 /** A shareable address of a moment in a call. */
 export function linkToMoment(session: SessionDetail, atMs: number): string {
   const url = new URL(`/console/calls/${session.session_id}`, location.href);
