@@ -57,8 +57,13 @@ export function ShareSection({ agent, versions }: { agent: Agent; versions: read
   );
 }
 
+/** The published one of these versions, newest first; undefined if it is not among them. */
+export function publishedOf(versions: readonly Summary[]): Summary | undefined {
+  return versions.find(({ for_share }) => !for_share);
+}
+
 function NewShare({ agent, path, versions }: { agent: Agent; path: string; versions: readonly Summary[] }) {
-  const published = versions.find(({ for_share }) => !for_share);
+  const published = publishedOf(versions);
   const choices = [
     ...(agent.has_unpublished_changes ? [{ value: DRAFT, label: 'The draft' }] : []),
     ...versions

@@ -11,7 +11,7 @@ import { Empty, LoadedList } from '../parts/states.tsx';
 import { DataTable } from '../parts/table.tsx';
 import { restorePatch } from './draft.ts';
 import { DraftDiff } from './draft-diff.tsx';
-import { ShareSection } from './share-section.tsx';
+import { publishedOf, ShareSection } from './share-section.tsx';
 
 type Summary = VersionList['versions'][number];
 
@@ -25,6 +25,7 @@ export function VersionsTab({ agent, draft }: { agent: Agent; draft: AgentConfig
     },
     { touches: [path], done: 'The version is now the draft; publish it when it is ready' },
   );
+  const published = publishedOf(list.rows ?? []);
   return (
     <Stack>
       {agent.has_unpublished_changes && (
@@ -44,7 +45,7 @@ export function VersionsTab({ agent, draft }: { agent: Agent; draft: AgentConfig
                 <Table.Td>
                   <Group gap="xs" wrap="nowrap">
                     <Text fw={600}>{version.version_number}</Text>
-                    {version === versions.find(({ for_share }) => !for_share) && <StateBadge state="live" />}
+                    {version === published && <StateBadge state="live" />}
                     {version.for_share && <StateBadge state="draft" label="For a share" />}
                   </Group>
                 </Table.Td>
