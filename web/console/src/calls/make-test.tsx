@@ -1,9 +1,8 @@
 /** Makes a voice test of an ended call, as a file for `parley test --voice`. */
-import { Button, Code, Modal, Select, Stack, Text, TextInput } from '@mantine/core';
+import { Code, Select, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { request } from '../api/client.ts';
-import { messageOf, useChange } from '../api/queries.ts';
-import { saveFile } from '../parts/save-file.ts';
+import { DownloadButton } from './download-button.tsx';
 
 const FIRST = 'first';
 const TOOL = 'tool_not_called';
@@ -16,58 +15,47 @@ const FAULTS = [
 ];
 
 export function MakeTest({ sessionId }: { readonly sessionId: string }) {
-  const [isOpen, setOpen] = useState(false);
   const [fault, setFault] = useState(FIRST);
   const [tool, setTool] = useState('');
-  const making = useChange(
-    async () => {
-      const query = new URLSearchParams({
-        ...(fault === FIRST ? {} : { fault }),
-        ...(fault === TOOL ? { tool } : {}),
-      });
-      const path = `/v1/agent/sessions/${sessionId}/voice-test?${query}`;
-      const test = JSON.stringify(await (await request('GET', path)).json(), null, 2);
-      saveFile(new Blob([`${test}\n`], { type: 'application/json' }), `voice-test-${sessionId}.json`);
-    },
-    { touches: [], quiet: true, onDone: () => setOpen(false) },
-  );
+  const makeFile = async () => {
+    const query = new URLSearchParams({
+      ...(fault === FIRST ? {} : { fault }),
+      ...(fault === TOOL ? { tool } : {}),
+    });
+    const path = `/v1/agent/sessions/${sessionId}/voice-test?${query}`;
+    const test = JSON.stringify(await (await request('GET', path)).json(), null, 2);
+    return new Blob([`${test}\n`], { type: 'application/json' });
+  };
   return (
-    <>
-      <Button variant="default" onClick={() => setOpen(true)}>
-        Make a test
-      </Button>
-      <Modal opened={isOpen} onClose={() => setOpen(false)} title="Make a test of this call">
-        <Stack>
-          <Text size="sm">
-            A file with the caller’s lines, pauses and interruptions. Run it with{' '}
-            <Code>parley test --voice</Code>: it fails while the fault is there. Numbers, e-mail addresses and
-            names of a recognisable form are replaced; read it before you share it.
-          </Text>
-          <Select
-            label="What must not happen again"
-            data={FAULTS}
-            value={fault}
-            onChange={(value) => setFault(value ?? FIRST)}
-            allowDeselect={false}
-          />
-          {fault === TOOL && (
-            <TextInput
-              label="Function name of the tool"
-              placeholder="book_table"
-              value={tool}
-              onChange={({ currentTarget }) => setTool(currentTarget.value)}
-            />
-          )}
-          <Button
-            loading={making.isPending}
-            disabled={fault === TOOL && tool === ''}
-            onClick={() => making.mutate()}
-          >
-            Download
-          </Button>
-          <div role="status">{making.error && <Text size="sm">{messageOf(making.error)}</Text>}</div>
-        </Stack>
-      </Modal>
-    </>
+    <DownloadButton
+      label="Make a test"
+      title="Make a test of this call"
+      text={
+        <>
+          A file with the caller’s lines, pauses and interruptions. Run it with{' '}
+          <Code>parley test --voice</Code>: it fails while the fault is there. Numbers, e-mail addresses and
+          names of a recognisable form are replaced; read it before you share it.
+        </>
+      }
+      name={`voice-test-${sessionId}.json`}
+      makeFile={makeFile}
+      isIncomplete={fault === TOOL && tool === ''}
+    >
+      <Select
+        label="What must not happen again"
+        data={FAULTS}
+        value={fault}
+        onChange={(value) => setFault(value ?? FIRST)}
+        allowDeselect={false}
+      />
+      {fault === TOOL && (
+        <TextInput
+          label="Function name of the tool"
+          placeholder="book_table"
+          value={tool}
+          onChange={({ currentTarget }) => setTool(currentTarget.value)}
+        />
+      )}
+    </DownloadButton>
   );
 }
