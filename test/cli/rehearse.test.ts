@@ -9,16 +9,15 @@ import type { JudgedResult } from '#protocol/judged-rehearsal.ts';
 import { type RehearsalRecord, type RunOutcome, rehearsalRecord } from '#protocol/rehearsal.ts';
 import { addCall, NO_REHEARSED_CALLS, resultOf } from '#protocol/rehearsal-tally.ts';
 import { rehearseCall } from '#runtime/replay/rehearsal/rehearse-call.ts';
-import { simulateCall } from '../simulation/simulate-call.ts';
+import { storedLog } from '../runtime/replay/logged-call.ts';
 
 /** The record of a rehearsal of twenty simulated calls. */
 async function recordOf(status: RehearsalRecord['status']): Promise<RehearsalRecord> {
   let tally = NO_REHEARSED_CALLS;
   for (let seed = 1; seed <= 20; seed++) {
-    const log = Buffer.concat([...(await simulateCall(seed)).flightLog]).toString();
     const call = rehearseCall({
       session_id: `call-${seed}`,
-      log,
+      log: await storedLog(seed),
       changes: { eagerness: 'eager' },
     }) as RunOutcome;
     tally = addCall(tally, call, { hour: seed % 2, number: null, startedMs: null });

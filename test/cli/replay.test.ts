@@ -8,7 +8,7 @@ import { addReplayCommands } from '#cli/replay.ts';
 import { settingsOf } from '#cli/replay-run.ts';
 import { resultOf } from '#control-plane/calls/recordings/tuning.ts';
 import { tallyLogs } from '#runtime/replay/tuning.ts';
-import { simulateCall } from '../simulation/simulate-call.ts';
+import { storedLog } from '../runtime/replay/logged-call.ts';
 
 describe('--set', () => {
   it('accepts settings by their API names', () => {
@@ -35,9 +35,7 @@ describe('--set', () => {
 /** The answer of the API for this many of 20 calls. */
 async function tuningOf(calls: number) {
   const seeds = Array.from({ length: Math.min(20, calls) }, (_, index) => index + 1);
-  const logs = await Promise.all(
-    seeds.map(async (seed) => Buffer.concat([...(await simulateCall(seed)).flightLog]).toString()),
-  );
+  const logs = await Promise.all(seeds.map(storedLog));
   return resultOf(tallyLogs(logs));
 }
 
@@ -51,7 +49,7 @@ describe('a finished call', () => {
       const [, id] = /sessions\/(\d+)\/flight-log/.exec(url) ?? [];
       const [, calls] = /agents\/a1\/tuning\?calls=(\d+)$/.exec(url) ?? [];
       if (calls) response.end(JSON.stringify(await tuningOf(Number(calls))));
-      else if (id) response.end(Buffer.concat([...(await simulateCall(Number(id))).flightLog]));
+      else if (id) response.end(await storedLog(Number(id)));
       else response.end(JSON.stringify({ ...agents[0], agents, next_cursor: null }));
     });
     server.listen(0, '127.0.0.1');

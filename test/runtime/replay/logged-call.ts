@@ -14,6 +14,11 @@ export async function simulatedLog(seed: number): Promise<ReadFlightLog> {
   return readFlightLog((await simulateCall(seed)).flightLog)[0];
 }
 
+/** The same as it is stored: lines of JSON. */
+export async function storedLog(seed: number): Promise<string> {
+  return Buffer.concat([...(await simulateCall(seed)).flightLog]).toString();
+}
+
 /** A call that a machine ran: its log, and what the machine did. */
 export interface LoggedCall {
   readonly log: ReadFlightLog;

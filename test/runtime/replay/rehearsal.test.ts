@@ -4,8 +4,8 @@ import { rehearseCall } from '#runtime/replay/rehearsal/rehearse-call.ts';
 import type { TurnConfig } from '#runtime/turn/machine/turn-config.ts';
 import type { TurnInput } from '#runtime/turn/machine/turn-inputs.ts';
 import { TURN_MACHINE_VERSION } from '#runtime/turn/machine/turn-state.ts';
-import { simulateCall } from '../../simulation/simulate-call.ts';
 import { TurnScript } from '../turn/turn-script.ts';
+import { storedLog } from './logged-call.ts';
 
 const BEGAN = '2026-11-01T09:00:00.000Z';
 
@@ -125,8 +125,7 @@ describe('a call under a draft', () => {
 
   it('never differs under its own settings, and its outcome is one that the link carries', async () => {
     for (let seed = 1; seed <= 25; seed++) {
-      const log = Buffer.concat([...(await simulateCall(seed)).flightLog]).toString();
-      const outcome = run(log, {});
+      const outcome = run(await storedLog(seed), {});
       expect(outcome, `npm run simulate -- --seed ${seed}`).toMatchObject({ difference: null, judged: 1 });
       expect(rehearsedOutcomes.parse({ calls: [outcome] }).calls).toEqual([outcome]);
     }

@@ -4,13 +4,12 @@ import { CURRENT_MACHINE } from '#runtime/replay/machines/turn-machine.ts';
 import { ReplayThread } from '#runtime/replay/replay-request.ts';
 import { tallyLogs, tallyPart } from '#runtime/replay/tuning.ts';
 import { firstDivergence } from '#runtime/replay/what-if.ts';
-import { type ReadFlightLog, readFlightLog } from '#runtime/turn/loop/flight-log.ts';
+import type { ReadFlightLog } from '#runtime/turn/loop/flight-log.ts';
 import type { TurnConfig } from '#runtime/turn/machine/turn-config.ts';
 import type { TurnInput } from '#runtime/turn/machine/turn-inputs.ts';
 import { ManualClock } from '../../fakes/manual-clock.ts';
-import { simulateCall } from '../../simulation/simulate-call.ts';
 import { TurnScript } from '../turn/turn-script.ts';
-import { logFrom } from './logged-call.ts';
+import { logFrom, simulatedLog, storedLog } from './logged-call.ts';
 
 /** The log of a call that a test drives manually. */
 function logOf(lead: (script: TurnScript) => void, changes: Partial<TurnConfig> = {}): ReadFlightLog {
@@ -53,7 +52,7 @@ describe('another setting', () => {
   it('never diverges if it equals the settings of the call', async () => {
     for (let seed = 1; seed <= 25; seed++)
       expect(
-        firstDivergence(readFlightLog((await simulateCall(seed)).flightLog)[0], {}, CURRENT_MACHINE),
+        firstDivergence(await simulatedLog(seed), {}, CURRENT_MACHINE),
         `npm run simulate -- --seed ${seed}`,
       ).toBeNull();
   });
@@ -78,20 +77,20 @@ describe('tuning', () => {
     ['whose lines are no inputs', (log: string) => `${log}null\n`],
     ['without settings', (log: string) => log.replace(/"config":\{[^\n]*\n/, '"config":{}}\n')],
   ])('leaves out damaged logs, and judges the others: one %s', async (_, damaged) => {
-    const log = Buffer.concat([...(await simulateCall(1)).flightLog]).toString();
+    const log = await storedLog(1);
     expect(damaged(log)).not.toBe(log);
     expect(tallyLogs([damaged(log), log])).toEqual(tallyLogs([log]));
   });
 
   it('leaves out the calls of an unknown version, and torn logs', async () => {
-    const log = Buffer.concat([...(await simulateCall(1)).flightLog]).toString();
+    const log = await storedLog(1);
     const older = log.replace(/"machine_version":\d+/, '"machine_version":0');
     expect(tallyLogs([older, log, 'torn'])).toEqual(tallyLogs([log]));
     expect(tallyLogs([log]).calls).toBe(1);
   });
 
   it('is given up when the control plane waits no longer', async () => {
-    const log = Buffer.concat([...(await simulateCall(1)).flightLog]).toString();
+    const log = await storedLog(1);
     const clock = new ManualClock();
     const tally = new ReplayThread(clock).tally({ logs: [log] });
     const refused = expect(tally).rejects.toThrow('ended without a result');
@@ -109,7 +108,7 @@ describe('tuning', () => {
   });
 
   it('waits for its turn with the replays of calls, which are given up like it', async () => {
-    const log = Buffer.concat([...(await simulateCall(1)).flightLog]).toString();
+    const log = await storedLog(1);
     const thread = new ReplayThread(new ManualClock());
     const replays = Array.from({ length: 6 }, () => thread.replay({ log, settings: {} }));
     const settled = await Promise.allSettled(replays);
@@ -123,7 +122,7 @@ describe('tuning', () => {
   });
 
   it('counts a call once that two workers had', async () => {
-    const log = Buffer.concat([...(await simulateCall(1)).flightLog]).toString();
+    const log = await storedLog(1);
     const [once, twice] = [tallyLogs([log]), tallyLogs([log + log])];
     expect([twice.calls, twice.pauses]).toEqual([1, once.pauses * 2]);
   });

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { simulateCall } from '../../simulation/simulate-call.ts';
+import { storedLog } from '../replay/logged-call.ts';
 import { openTestWorker, type TestWorker } from './open-test-worker.ts';
 
 let bench: TestWorker;
@@ -11,14 +11,13 @@ afterEach(() => bench.close());
 describe('a finished call', () => {
   // A separate thread reloads the turn machine, which takes seconds on a busy machine.
   const patience = { timeout: 60_000 };
-  const logOf = async (seed: number) => Buffer.concat([...(await simulateCall(seed)).flightLog]).toString();
 
   it(
     'is rerun with other settings, and the point of divergence is reported in wall time',
     patience,
     async () => {
       await bench.start();
-      const log = await logOf(1);
+      const log = await storedLog(1);
       expect(await bench.dispatch.replay(log, {})).toEqual({ divergence: null });
       const { divergence } = await bench.dispatch.replay(log, { hangup_after_seconds: 10 });
       const began = Date.parse(JSON.parse(log.slice(0, log.indexOf('\n'))).wall_time);
@@ -30,7 +29,7 @@ describe('a finished call', () => {
 
   it('is rerun in the turn machine that ran it, if that was an older one', patience, async () => {
     await bench.start();
-    const older = (await logOf(1)).replace(/"machine_version":\d+/, '"machine_version":18');
+    const older = (await storedLog(1)).replace(/"machine_version":\d+/, '"machine_version":18');
     const { divergence } = await bench.dispatch.replay(older, { hangup_after_seconds: 10 });
     expect(divergence?.judged).toBeGreaterThan(0);
     expect((await bench.dispatch.judgePauses([older])).calls).toBe(1);
@@ -38,7 +37,7 @@ describe('a finished call', () => {
 
   it('is rejected if its log has an unknown version or is not a log', patience, async () => {
     await bench.start();
-    const log = await logOf(1);
+    const log = await storedLog(1);
     const older = log.replace(/"machine_version":\d+/, '"machine_version":0');
     await expect(bench.dispatch.replay(older, {})).rejects.toMatchObject({ code: 'not_replayable' });
     await expect(bench.dispatch.replay('torn', {})).rejects.toMatchObject({ code: 'not_replayable' });
@@ -46,7 +45,7 @@ describe('a finished call', () => {
 
   it('has its pauses judged together with those of others', patience, async () => {
     await bench.start();
-    const tally = await bench.dispatch.judgePauses(await Promise.all([1, 2].map(logOf)));
+    const tally = await bench.dispatch.judgePauses(await Promise.all([1, 2].map(storedLog)));
     expect(tally.calls).toBe(2);
     expect(tally.judged).toBeGreaterThan(0);
     expect(tally.settings[0]?.conversation).toEqual({});
@@ -58,7 +57,7 @@ describe('a finished call', () => {
   it('is rehearsed together with others under a draft', patience, async () => {
     await bench.start();
     const changes = { eagerness: 'eager' } as const;
-    const logs = await Promise.all([1, 2].map(logOf));
+    const logs = await Promise.all([1, 2].map(storedLog));
     const outcomes = await bench.dispatch.rehearse(
       logs.map((log, index) => ({ session_id: `call-${index}`, log, changes })),
     );
@@ -71,7 +70,7 @@ describe('a finished call', () => {
   it('has its regret measured together with others, also under other settings', patience, async () => {
     await bench.start();
     const candidates = [{ eagerness: 'eager', response_wait_ms: 300 }] as const;
-    const logs = [await logOf(1), 'torn'];
+    const logs = [await storedLog(1), 'torn'];
     const outcomes = await bench.dispatch.measureRegret(
       logs.map((log, index) => ({ session_id: `call-${index}`, log, candidates: [...candidates] })),
     );
@@ -81,7 +80,7 @@ describe('a finished call', () => {
   });
 
   it('does not wait when there is no worker', async () => {
-    await expect(bench.dispatch.replay(await logOf(1), {})).rejects.toMatchObject({
+    await expect(bench.dispatch.replay(await storedLog(1), {})).rejects.toMatchObject({
       code: 'no_capacity',
     });
     await bench.start();

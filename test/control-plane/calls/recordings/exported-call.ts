@@ -1,8 +1,9 @@
 /** An API with an ended call of which everything is stored, and a key that may export it. */
 import { encodeFlac } from '#media/speech/audio/flac-encoder.ts';
 import type { SessionItem } from '#protocol/session-record.ts';
-import { type AudioHead, type PlainHead, packUploads, type Upload } from '#protocol/uploads.ts';
-import { simulateCall } from '../../../simulation/simulate-call.ts';
+import type { AudioHead, PlainHead, Upload } from '#protocol/uploads.ts';
+import { storedLog } from '../../../runtime/replay/logged-call.ts';
+import { putUploads } from '../../logged-calls.ts';
 import type { TestResponse, TestUser } from '../../test-api.ts';
 import { openTestCalls, type TestCalls } from '../../test-calls.ts';
 
@@ -70,7 +71,7 @@ export class ExportedCalls {
       said('user', HOSTILE, 3),
     ];
     await this.api.report(id, { type: 'items', items });
-    const log = Buffer.concat([...(await simulateCall(seed)).flightLog]);
+    const log = Buffer.from(await storedLog(seed));
     await this.#put('/internal/uploads', [
       { head: { type: 'flight_log', session_id: id, epoch: 1, chunk: 0 } satisfies PlainHead, bytes: log },
       { head: this.#plain(id), bytes: Buffer.alloc(2 * SECOND * 2, 1) },
@@ -117,15 +118,7 @@ export class ExportedCalls {
   }
 
   async #put(url: string, uploads: readonly Upload<object>[]): Promise<void> {
-    const { statusCode, payload } = await this.api.app.inject({
-      method: 'POST',
-      url,
-      headers: {
-        authorization: `Bearer ${this.api.context.credentials.workerToken}`,
-        'content-type': 'application/octet-stream',
-      },
-      payload: packUploads(uploads),
-    });
+    const { statusCode, payload } = await putUploads(this.api, uploads, { url });
     if (statusCode !== 200) throw new Error(`not stored: ${payload}`);
   }
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type HeardCall, readHeardCall } from '#control-plane/calls/recordings/heard-call.ts';
 import { makeVoiceTest } from '#control-plane/calls/recordings/make-voice-test.ts';
 import { VOICE_FAULTS, type VoiceFault, voiceTest } from '#protocol/voice-test.ts';
-import { simulateCall } from '../../../simulation/simulate-call.ts';
+import { storedLog } from '../../../runtime/replay/logged-call.ts';
 
 const WALL = '2026-11-01T09:00:00.000Z';
 const START_MS = Date.parse(WALL);
@@ -233,7 +233,7 @@ describe('a test made from a call', () => {
   it('is a valid test for every simulated call that has a fault', async () => {
     let tests = 0;
     for (let seed = 1; seed <= 30; seed++) {
-      const call = readHeardCall(Buffer.concat([...(await simulateCall(seed)).flightLog]).toString());
+      const call = readHeardCall(await storedLog(seed));
       if (!call) throw new Error('not read');
       for (const fault of VOICE_FAULTS) {
         const { test } = made(call, fault, 'book');

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseRange } from '#control-plane/calls/recordings/recording-routes.ts';
 import { layOutTrack, readWav, wavBytes } from '#control-plane/calls/recordings/wav.ts';
-import { type PlainHead, packUploads, type Upload, uploadAnswer } from '#protocol/uploads.ts';
+import { type PlainHead, type Upload, uploadAnswer } from '#protocol/uploads.ts';
+import { putUploads } from '../../logged-calls.ts';
 import type { TestUser } from '../../test-api.ts';
 import { openTestCalls, type TestCalls } from '../../test-calls.ts';
 
@@ -42,12 +43,7 @@ async function put(
   uploads: readonly Upload<PlainHead>[],
   token = api.context.credentials.workerToken,
 ): Promise<'stored' | 'refused' | number> {
-  const response = await api.app.inject({
-    method: 'POST',
-    url: '/internal/uploads',
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/octet-stream' },
-    payload: packUploads(uploads),
-  });
+  const response = await putUploads(api, uploads, { token });
   if (response.statusCode !== 200) return response.statusCode;
   return uploadAnswer.parse(response.json()).refused.length > 0 ? 'refused' : 'stored';
 }

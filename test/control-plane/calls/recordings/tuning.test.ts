@@ -2,12 +2,10 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { recommend } from '#control-plane/calls/recordings/tuning.ts';
-import { type PlainHead, packUploads, type Upload } from '#protocol/uploads.ts';
-import { simulateCall } from '../../../simulation/simulate-call.ts';
+import { storedLog } from '../../../runtime/replay/logged-call.ts';
+import { begunCall, endCall } from '../../logged-calls.ts';
 import type { TestUser } from '../../test-api.ts';
 import { openTestCalls, type TestCalls } from '../../test-calls.ts';
-
-const PIECE_CHARS = 512 * 1024;
 
 let api: TestCalls;
 let user: TestUser;
@@ -25,58 +23,34 @@ beforeEach(async () => {
 
 /** An ended call with this flight log, or without one. */
 async function endedCall(log: string | null): Promise<string> {
-  const body = { agent_id: agentId };
-  await api.clock.advance(1);
-  const created = await api.request('POST', '/v1/agent/sessions', { key: user.key, body });
-  const id: string = created.body.session_id;
-  await api.report(id, { type: 'joined', at: api.at() });
-  if (log !== null) await upload(id, log);
-  await api.report(id, { type: 'ended', at: api.at(), end_reason: 'user_hangup' });
+  const id = await begunCall(api, user.key, { agent_id: agentId });
+  await endCall(api, id, log);
   return id;
 }
 
-/** Uploads a log in pieces, each in a request of its own. */
-async function upload(id: string, log: string): Promise<void> {
-  for (let at = 0; at < log.length; at += PIECE_CHARS) {
-    const head = { type: 'flight_log', session_id: id, epoch: 1, chunk: at / PIECE_CHARS } as const;
-    const bytes = Buffer.from(log.slice(at, at + PIECE_CHARS));
-    const response = await api.app.inject({
-      method: 'POST',
-      url: '/internal/uploads',
-      headers: {
-        authorization: `Bearer ${api.context.credentials.workerToken}`,
-        'content-type': 'application/octet-stream',
-      },
-      payload: packUploads([{ head, bytes } satisfies Upload<PlainHead>]),
-    });
-    expect(response.json()).toMatchObject({ refused: [] });
-  }
-}
-
-const logOf = async (seed: number) => Buffer.concat([...(await simulateCall(seed)).flightLog]).toString();
 const tune = (query = '', key = user.key) =>
   api.request('GET', `/v1/agent/agents/${agentId}/tuning${query}`, { key });
 
 describe('the tuning of an agent', () => {
   it('judges its latest ended calls that have a flight log', async () => {
-    await endedCall(await logOf(1));
-    await endedCall(await logOf(2));
+    await endedCall(await storedLog(1));
+    await endedCall(await storedLog(2));
     await endedCall(null);
-    await endedCall(await logOf(3));
+    await endedCall(await storedLog(3));
     const { status, body } = await tune('?calls=2');
     expect([status, body.calls]).toEqual([200, 2]);
-    expect(api.dispatch.judged).toEqual([[await logOf(3), await logOf(2)]]);
+    expect(api.dispatch.judged).toEqual([[await storedLog(3), await storedLog(2)]]);
     expect(body.settings[0]).toMatchObject({ conversation: {}, saved_ms: 0, saved_total_ms: 0 });
   });
 
   it('takes older calls in place of those of another version', async () => {
-    await endedCall(await logOf(1));
-    await endedCall((await logOf(2)).replace(/"machine_version":\d+/, '"machine_version":0'));
+    await endedCall(await storedLog(1));
+    await endedCall((await storedLog(2)).replace(/"machine_version":\d+/, '"machine_version":0'));
     expect((await tune('?calls=1')).body.calls).toBe(1);
   });
 
   it('asks a worker for a few megabytes at once, and passes over the longest calls', async () => {
-    const log = await logOf(1);
+    const log = await storedLog(1);
     // A worker that is lost leaves an incomplete last line, which is not read.
     const longer = (mebibytes: number) => log + 'x'.repeat(mebibytes * 1_048_576);
     for (const mebibytes of [9, 1.5, 1, 0]) await endedCall(longer(mebibytes));
@@ -85,8 +59,8 @@ describe('the tuning of an agent', () => {
   });
 
   it('passes over a call whose stored log is damaged', async () => {
-    await endedCall(await logOf(1));
-    const id = await endedCall(await logOf(2));
+    await endedCall(await storedLog(1));
+    const id = await endedCall(await storedLog(2));
     const { blobs } = api.context;
     const keys = await blobs.list(`sessions/${id}/flight-log/`);
     expect(keys).not.toEqual([]);
@@ -99,7 +73,7 @@ describe('the tuning of an agent', () => {
   });
 
   it('looks for no further calls when its time is over', async () => {
-    await endedCall(await logOf(1));
+    await endedCall(await storedLog(1));
     await endedCall(null);
     const { blobs } = api.context;
     const list = blobs.list.bind(blobs);
@@ -113,13 +87,13 @@ describe('the tuning of an agent', () => {
   });
 
   it('reads no call whose content has been erased', async () => {
-    const id = await endedCall(await logOf(1));
+    const id = await endedCall(await storedLog(1));
     await api.context.models.sessions.updateOne({ _id: id }, { $set: { wrapped_key: null } });
     expect((await tune()).body.calls).toBe(0);
   });
 
   it('recommends nothing from too few pauses, and says how many are needed', async () => {
-    await endedCall(await logOf(1));
+    await endedCall(await storedLog(1));
     const { body } = await tune();
     expect(body).toMatchObject({ calls: 1, needed_pauses: 20, recommended: null });
     expect(body.pauses).toBeLessThan(20);
@@ -136,7 +110,7 @@ describe('the tuning of an agent', () => {
   });
 
   it('fails when there is no worker to judge the calls', async () => {
-    await endedCall(await logOf(1));
+    await endedCall(await storedLog(1));
     api.dispatch.unreachable = 'no_capacity';
     expect((await tune()).status).toBe(503);
     api.dispatch.unreachable = null;
@@ -144,7 +118,7 @@ describe('the tuning of an agent', () => {
   });
 
   it('is done once at a time for an account, whatever others do', async () => {
-    await endedCall(await logOf(1));
+    await endedCall(await storedLog(1));
     const held = Promise.withResolvers<void>();
     const { blobs } = api.context;
     const list = blobs.list.bind(blobs);
@@ -176,7 +150,7 @@ describe('the replay of a call', () => {
     });
 
   it('is done twice at a time for an account, whatever others do', async () => {
-    const id = await endedCall(await logOf(1));
+    const id = await endedCall(await storedLog(1));
     const held = Promise.withResolvers<void>();
     const { blobs } = api.context;
     const list = blobs.list.bind(blobs);
@@ -194,15 +168,15 @@ describe('the replay of a call', () => {
   });
 
   it('is done thirty times a minute for an account', async () => {
-    const id = await endedCall(await logOf(1));
+    const id = await endedCall(await storedLog(1));
     const statuses: number[] = [];
     for (let times = 0; times < 31; times++) statuses.push((await replay(id)).status);
     expect(statuses).toEqual([...Array(30).fill(200), 429]);
   });
 
   it('says so when the log is longer than a worker takes, or damaged', async () => {
-    const long = await endedCall((await logOf(1)) + 'x'.repeat(9 * 1_048_576));
-    const damaged = await endedCall(await logOf(2));
+    const long = await endedCall((await storedLog(1)) + 'x'.repeat(9 * 1_048_576));
+    const damaged = await endedCall(await storedLog(2));
     const { blobs } = api.context;
     for (const key of await blobs.list(`sessions/${damaged}/flight-log/`)) {
       await blobs.delete(key);
@@ -216,7 +190,7 @@ describe('the replay of a call', () => {
 
 describe('an assistant', () => {
   it('tunes an agent and writes what is recommended into its draft', async () => {
-    for (let seed = 1; seed <= 20; seed++) await endedCall(await logOf(seed));
+    for (let seed = 1; seed <= 20; seed++) await endedCall(await storedLog(seed));
     const address = `${await api.app.listen({ port: 0, host: '127.0.0.1' })}/mcp?sections=agents`;
     const client = new Client({ name: 'assistant', version: '1' });
     const requestInit = { headers: { authorization: `Bearer ${user.key}` } };

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { measureRegret } from '#control-plane/jobs/regret/regret-runner.ts';
 import { enforceRetention } from '#control-plane/operations/privacy/retention.ts';
-import { packUploads } from '#protocol/uploads.ts';
-import { simulateCall } from '../../../simulation/simulate-call.ts';
+import { storedLog } from '../../../runtime/replay/logged-call.ts';
+import { begunCall, endCall } from '../../logged-calls.ts';
 import type { TestUser } from '../../test-api.ts';
 import { openTestCalls, type TestCalls } from '../../test-calls.ts';
 
@@ -23,35 +23,12 @@ beforeEach(async () => {
   agentId = await api.publishAgent(user);
 });
 
-async function begunCall(agent = agentId, key = user.key): Promise<string> {
-  await api.clock.advance(1);
-  const created = await api.request('POST', '/v1/agent/sessions', { key, body: { agent_id: agent } });
-  const id: string = created.body.session_id;
-  await api.report(id, { type: 'joined', at: api.at() });
-  return id;
-}
-
-async function endCall(id: string, log: string | null): Promise<void> {
-  if (log !== null)
-    await api.app.inject({
-      method: 'POST',
-      url: '/internal/uploads',
-      headers: {
-        authorization: `Bearer ${api.context.credentials.workerToken}`,
-        'content-type': 'application/octet-stream',
-      },
-      payload: packUploads([
-        { head: { type: 'flight_log', session_id: id, epoch: 1, chunk: 0 }, bytes: Buffer.from(log) },
-      ]),
-    });
-  await api.report(id, { type: 'ended', at: api.at(), end_reason: 'user_hangup' });
-}
+const begun = () => begunCall(api, user.key, { agent_id: agentId });
 
 async function endedCall(log: string | null): Promise<void> {
-  await endCall(await begunCall(), log);
+  await endCall(api, await begun(), log);
 }
 
-const logOf = async (seed: number) => Buffer.concat([...(await simulateCall(seed)).flightLog]).toString();
 const read = async (query = '') => {
   const answer = await api.request('GET', `/v1/agent/agents/${agentId}/regret${query}`, { key: user.key });
   expect(answer.status, answer.text).toBe(200);
@@ -64,7 +41,7 @@ const later = () => api.clock.advance(70_000);
 
 describe('the regret of an agent', () => {
   it('has every ended call once, by day and version, with what could not be read counted apart', async () => {
-    for (const seed of [1, 2, 3]) await endedCall(await logOf(seed));
+    for (const seed of [1, 2, 3]) await endedCall(await storedLog(seed));
     await endedCall(null);
     await later();
     await measure();
@@ -77,33 +54,33 @@ describe('the regret of an agent', () => {
   });
 
   it('waits for a call that has not ended, so that none is left out', async () => {
-    const open = await begunCall();
-    await endedCall(await logOf(1));
+    const open = await begun();
+    await endedCall(await storedLog(1));
     await later();
     await measure();
     expect((await read()).all.calls).toBe(0);
-    await endCall(open, await logOf(2));
+    await endCall(api, open, await storedLog(2));
     await later();
     await measure();
     expect((await read()).all.calls).toBe(2);
   });
 
   it('counts no call twice when a process dies between the sums and the position', async () => {
-    await endedCall(await logOf(1));
+    await endedCall(await storedLog(1));
     await later();
     await measure();
     await api.context.models.regrets.updateOne(
       { _id: agentId },
       { $set: { at: new Date(0), session_id: '' } },
     );
-    await endedCall(await logOf(2));
+    await endedCall(await storedLog(2));
     await later();
     await measure();
     expect((await read()).all.calls).toBe(2);
   });
 
   it('is left to the process that measures it', async () => {
-    await endedCall(await logOf(1));
+    await endedCall(await storedLog(1));
     await later();
     await measure('first');
     const until = new Date(api.clock.wallTime() + 60_000);
@@ -111,7 +88,7 @@ describe('the regret of an agent', () => {
       { _id: agentId },
       { $set: { lease_by: 'first', lease_until: until } },
     );
-    await endedCall(await logOf(2));
+    await endedCall(await storedLog(2));
     await later();
     await api.context.models.regrets.updateOne(
       { _id: agentId },
@@ -125,14 +102,14 @@ describe('the regret of an agent', () => {
 
   it('goes on with the next calls after one that no worker can measure', async () => {
     await endedCall('torn');
-    await endedCall(await logOf(1));
+    await endedCall(await storedLog(1));
     await later();
     await measure();
     expect((await read()).all).toMatchObject({ calls: 1, left_out: 1 });
   });
 
   it('is of the days asked for, and refuses more than there can be', async () => {
-    await endedCall(await logOf(1));
+    await endedCall(await storedLog(1));
     await later();
     await measure();
     const yesterday = new Date(api.clock.wallTime() - DAY_MS).toISOString().slice(0, 10);
@@ -150,7 +127,7 @@ describe('the regret of an agent', () => {
   });
 
   it('is deleted with the retention of flight logs', async () => {
-    await endedCall(await logOf(1));
+    await endedCall(await storedLog(1));
     await later();
     await measure();
     await api.request('PATCH', '/v1/agent/privacy', { key: user.key, body: { flight_logs_days: 1 } });
@@ -160,7 +137,7 @@ describe('the regret of an agent', () => {
   });
 
   it('is deleted with the agent, and hidden from other teams', async () => {
-    await endedCall(await logOf(1));
+    await endedCall(await storedLog(1));
     await later();
     await measure();
     const other = await api.createUser();

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { runRehearsals } from '#control-plane/jobs/rehearsals/rehearsal-runner.ts';
 import { enforceRetention } from '#control-plane/operations/privacy/retention.ts';
-import { packUploads } from '#protocol/uploads.ts';
-import { simulateCall } from '../../../simulation/simulate-call.ts';
+import { storedLog } from '../../../runtime/replay/logged-call.ts';
+import { begunCall, endCall } from '../../logged-calls.ts';
 import type { TestUser } from '../../test-api.ts';
 import { openTestCalls, type TestCalls } from '../../test-calls.ts';
 
@@ -10,11 +10,11 @@ const DAY_MS = 86_400_000;
 let api: TestCalls;
 let user: TestUser;
 let agentId: string;
-let log: Buffer;
+let log: string;
 
 beforeAll(async () => {
   api = await openTestCalls();
-  log = Buffer.concat([...(await simulateCall(1)).flightLog]);
+  log = await storedLog(1);
 });
 afterAll(() => api.close());
 beforeEach(async () => {
@@ -26,23 +26,8 @@ beforeEach(async () => {
 
 /** An ended call of the person `u-1` that goes another way under the draft. */
 async function endedCall(): Promise<string> {
-  await api.clock.advance(1);
-  const created = await api.request('POST', '/v1/agent/sessions', {
-    key: user.key,
-    body: { agent_id: agentId, end_user_id: 'u-1' },
-  });
-  const id: string = created.body.session_id;
-  await api.report(id, { type: 'joined', at: api.at() });
-  await api.app.inject({
-    method: 'POST',
-    url: '/internal/uploads',
-    headers: {
-      authorization: `Bearer ${api.context.credentials.workerToken}`,
-      'content-type': 'application/octet-stream',
-    },
-    payload: packUploads([{ head: { type: 'flight_log', session_id: id, epoch: 1, chunk: 0 }, bytes: log }]),
-  });
-  await api.report(id, { type: 'ended', at: api.at(), end_reason: 'user_hangup' });
+  const id = await begunCall(api, user.key, { agent_id: agentId, end_user_id: 'u-1' });
+  await endCall(api, id, log);
   return id;
 }
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { runRehearsals } from '#control-plane/jobs/rehearsals/rehearsal-runner.ts';
-import { packUploads } from '#protocol/uploads.ts';
 import { sampleOf } from '#test/fakes/metric-sample.ts';
-import { simulateCall } from '../../../simulation/simulate-call.ts';
+import { storedLog } from '../../../runtime/replay/logged-call.ts';
+import { begunCall, endCall } from '../../logged-calls.ts';
 import type { TestUser } from '../../test-api.ts';
 import { openTestCalls, type TestCalls } from '../../test-calls.ts';
 
@@ -26,30 +26,11 @@ beforeEach(async () => {
 
 /** An ended call with this flight log, or without one. */
 async function endedCall(log: string | null): Promise<string> {
-  await api.clock.advance(1);
-  const created = await api.request('POST', '/v1/agent/sessions', {
-    key: user.key,
-    body: { agent_id: agentId },
-  });
-  const id: string = created.body.session_id;
-  await api.report(id, { type: 'joined', at: api.at() });
-  if (log !== null) {
-    const head = { type: 'flight_log', session_id: id, epoch: 1, chunk: 0 } as const;
-    await api.app.inject({
-      method: 'POST',
-      url: '/internal/uploads',
-      headers: {
-        authorization: `Bearer ${api.context.credentials.workerToken}`,
-        'content-type': 'application/octet-stream',
-      },
-      payload: packUploads([{ head, bytes: Buffer.from(log) }]),
-    });
-  }
-  await api.report(id, { type: 'ended', at: api.at(), end_reason: 'user_hangup' });
+  const id = await begunCall(api, user.key, { agent_id: agentId });
+  await endCall(api, id, log);
   return id;
 }
 
-const logOf = async (seed: number) => Buffer.concat([...(await simulateCall(seed)).flightLog]).toString();
 const path = () => `/v1/agent/agents/${agentId}/rehearsals`;
 const start = (body: object = {}, key = user.key) => api.request('POST', path(), { key, body });
 const change = (conversation: object) =>
@@ -67,7 +48,7 @@ async function rehearsed(body: object = {}) {
 
 describe('a rehearsal of an agent', () => {
   it('runs its ended calls under the draft, and sends a worker what the draft changes', async () => {
-    const ids = [await endedCall(await logOf(1)), await endedCall(await logOf(2))];
+    const ids = [await endedCall(await storedLog(1)), await endedCall(await storedLog(2))];
     await change(EAGER);
     const record = await rehearsed();
     expect(record).toMatchObject({
@@ -83,9 +64,9 @@ describe('a rehearsal of an agent', () => {
 
   it('says how many calls it leaves out, and why', async () => {
     await endedCall(null);
-    await endedCall((await logOf(1)).replace(/"machine_version":\d+/, '"machine_version":1'));
+    await endedCall((await storedLog(1)).replace(/"machine_version":\d+/, '"machine_version":1'));
     await endedCall('torn');
-    await endedCall(await logOf(2));
+    await endedCall(await storedLog(2));
     const { left_out, result } = await rehearsed();
     expect(left_out).toEqual({ no_log: 1, other_version: 1, unreadable: 1 });
     expect(result.all.calls).toBe(1);
@@ -99,7 +80,7 @@ describe('a rehearsal of an agent', () => {
 
   it('asks a worker for a few megabytes at once, and shows how far it is', async () => {
     // A worker that is lost leaves an incomplete last line, which is not read.
-    const long = (await logOf(1)) + 'x'.repeat(1_500_000);
+    const long = (await storedLog(1)) + 'x'.repeat(1_500_000);
     for (let calls = 0; calls < 3; calls++) await endedCall(long);
     const { body } = await start();
     await pass();
@@ -120,7 +101,7 @@ describe('a rehearsal of an agent', () => {
   });
 
   it('goes on where a process left it that was killed, and counts no call twice', async () => {
-    const long = (await logOf(1)) + 'x'.repeat(1_500_000);
+    const long = (await storedLog(1)) + 'x'.repeat(1_500_000);
     for (let calls = 0; calls < 2; calls++) await endedCall(long);
     const { body } = await start();
     await pass();
@@ -134,7 +115,7 @@ describe('a rehearsal of an agent', () => {
   });
 
   it('waits for a worker, and fails with the reason when none has answered for ten minutes', async () => {
-    await endedCall(await logOf(1));
+    await endedCall(await storedLog(1));
     const { body } = await start();
     api.dispatch.unreachable = 'no_capacity';
     await pass();
@@ -172,7 +153,7 @@ describe('a rehearsal of an agent', () => {
   });
 
   it('fails with the reason when no repetition can mend it, and frees the account’s place', async () => {
-    await endedCall(await logOf(1));
+    await endedCall(await storedLog(1));
     // A draft of a time when zones were not checked.
     const timezone = { 'config.conversation.timezone': 'Nowhere/City' };
     await api.context.models.agents.updateOne({ _id: agentId }, { $set: timezone } as never);
@@ -189,7 +170,7 @@ describe('a rehearsal of an agent', () => {
   });
 
   it('fails after three internal errors in a row', async () => {
-    await endedCall(await logOf(1));
+    await endedCall(await storedLog(1));
     api.dispatch.rehearse = () => Promise.reject(new Error('a defect'));
     try {
       expect(await rehearsed()).toMatchObject({
