@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { clusteredShare, NO_UNITS, ratio, wilson, withUnit } from '#base/intervals.ts';
+import { createRandom } from '../simulation/random.ts';
 
 const sumsOf = (units: readonly (readonly [number, number])[]) =>
   units.reduce((sums, [y, x]) => withUnit(sums, y, x), NO_UNITS);
@@ -42,16 +43,12 @@ describe('the interval of a mean', () => {
   });
 
   it('contains the true mean about nineteen times in twenty', () => {
-    let seed = 1;
-    const next = () => {
-      seed = (seed * 48_271) % 2_147_483_647;
-      return seed / 2_147_483_647;
-    };
+    const random = createRandom(1);
     let covered = 0;
     for (let round = 0; round < 1_000; round += 1) {
       const units = Array.from({ length: 40 }, () => {
-        const size = 1 + Math.floor(next() * 5);
-        return [size * 100 * next(), size] as const;
+        const size = 1 + Math.floor(random.next() * 5);
+        return [size * 100 * random.next(), size] as const;
       });
       const { low, high } = ratio(sumsOf(units));
       if ((low ?? 0) <= 50 && (high ?? 0) >= 50) covered += 1;

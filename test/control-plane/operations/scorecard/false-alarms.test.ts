@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import type { AlertRule } from '#config/scorecard.ts';
 import { CALLS_PER_FALSE_ALARM } from '#control-plane/operations/scorecard/watch-rate.ts';
 import { watchRates } from '#control-plane/operations/scorecard/watch-rates.ts';
-import { seeded } from '../shares/seeded.ts';
+import { createRandom } from '../../../simulation/random.ts';
 
 const AT = new Date('2026-11-29T10:00:00.000Z');
 const RULE: AlertRule = { rate: 'dead_air', above: 0.1 };
@@ -18,14 +18,14 @@ interface Phase {
 
 /** Which alerts an agent has had, each with the number of its call. */
 function run(seed: number, phases: readonly Phase[], rule: AlertRule = RULE) {
-  const random = seeded(seed);
+  const random = createRandom(seed);
   const changes: { call: number; state: 'open' | 'closed' }[] = [];
   let watched: Pick<ReturnType<typeof watchRates>, 'rates' | 'closed'> = { rates: [], closed: [] };
   let call = 0;
   for (const { rate, calls } of phases)
     for (let left = calls; left > 0; left--) {
       call += 1;
-      const score = { tags: random() < rate ? (['dead_air'] as const) : [], criteria: [] };
+      const score = { tags: random.chance(rate) ? (['dead_air'] as const) : [], criteria: [] };
       const next = watchRates(watched, [{ score, endedAt: AT }], {
         rules: [rule],
         at: AT,

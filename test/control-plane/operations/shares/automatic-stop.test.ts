@@ -7,7 +7,7 @@ import { drawOf } from '#control-plane/catalogue/agents/version-of-call.ts';
 import { compareArms, harmIn, summaryOf } from '#control-plane/operations/shares/compare-arms.ts';
 import type { ShareArm } from '#control-plane/platform/store/models/session-share.ts';
 import { SHARE_MEASURES, type ShareMeasure } from '#control-plane/platform/store/models/share-model.ts';
-import { seeded } from './seeded.ts';
+import { createRandom } from '../../../simulation/random.ts';
 
 type Rates = Readonly<Record<ShareMeasure, number>>;
 type Counts = Record<ShareArm, { rates: Record<ShareMeasure, { calls: number; hits: number }> }>;
@@ -30,7 +30,7 @@ function noCounts(): Counts {
 
 /** Runs a share until it stops; `stoppedAt` is the number of calls by then, null if it never did. */
 function run(seed: number, { share, ours, calls = CALLS }: { share: number; ours: Rates; calls?: number }) {
-  const random = seeded(seed);
+  const random = createRandom(seed);
   const counts = noCounts();
   for (let call = 1; call <= calls; call++) {
     const arm: ShareArm = drawOf('agent', `share-${seed}`, `caller:${call}`) < share ? 'share' : 'published';
@@ -38,7 +38,7 @@ function run(seed: number, { share, ours, calls = CALLS }: { share: number; ours
     for (const measure of SHARE_MEASURES) {
       const counted = counts[arm].rates[measure];
       counted.calls += 1;
-      if (random() < theirs[measure]) counted.hits += 1;
+      if (random.chance(theirs[measure])) counted.hits += 1;
     }
     const harm = harmIn(RULES, counts);
     if (harm) return { stoppedAt: call, measure: harm.measure, counts };
