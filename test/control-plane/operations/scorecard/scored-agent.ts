@@ -6,6 +6,7 @@ import { DUE_BITS } from '#control-plane/platform/store/session-due.ts';
 import type { AnalysisResult, SessionItem } from '#protocol/session-record.ts';
 import type { TestUser } from '../../test-api.ts';
 import type { TestCalls } from '../../test-calls.ts';
+import { copySession, skipAnalysis } from '../ended-sessions.ts';
 
 /** What happens in a call. */
 export interface ScoredCall {
@@ -89,15 +90,8 @@ export class ScoredAgent {
 
   /** Runs the analysis as a worker would, or does without one. */
   async #judge(id: string, booked: ScoredCall['booked']): Promise<void> {
+    if (booked === undefined) return skipAnalysis(this.#api.context, id);
     const { collection } = this.#api.context.models.sessions;
-    if (booked === undefined) {
-      const skipped = {
-        $set: { 'analysis.state': 'skipped' },
-        $bit: { due: { and: ~(DUE_BITS.analysis | DUE_BITS.analysing) } },
-      };
-      await collection.updateOne({ _id: id } as never, skipped as never);
-      return;
-    }
     const running = {
       $set: { 'analysis.state': 'running', 'analysis.job_id': 'job' },
       $bit: { due: { xor: DUE_BITS.analysis | DUE_BITS.analysing } },
@@ -117,15 +111,8 @@ export class ScoredAgent {
   }
 
   /** Stores this many copies of an ended call that is not counted yet. */
-  async copy(sessionId: string, count: number): Promise<void> {
-    const { sessions } = this.#api.context.models;
-    const session = await sessions.collection.findOne({ _id: sessionId } as never);
-    const copies = Array.from({ length: count }, (_, index) => ({
-      ...session,
-      _id: `${sessionId}-${index}`,
-      wrapped_key: null,
-    }));
-    await sessions.collection.insertMany(copies as never[]);
+  copy(sessionId: string, count: number): Promise<void> {
+    return copySession(this.#api.context, sessionId, count);
   }
 
   /** Counts what has ended, and tells of alerts. */

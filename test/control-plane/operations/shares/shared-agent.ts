@@ -4,11 +4,11 @@ import { countShares } from '#control-plane/operations/shares/share-counter.ts';
 import type { Context } from '#control-plane/platform/context.ts';
 import type { ShareArm } from '#control-plane/platform/store/models/session-share.ts';
 import type { ShareDocument } from '#control-plane/platform/store/models/share-model.ts';
-import { DUE_BITS } from '#control-plane/platform/store/session-due.ts';
 import type { EndReason } from '#protocol/session-record.ts';
 import { LATENCY } from '../../calls/settlement/test-sessions.ts';
 import type { TestUser } from '../../test-api.ts';
 import type { TestCalls } from '../../test-calls.ts';
+import { copySession, skipAnalysis } from '../ended-sessions.ts';
 
 /** What happens in a call. */
 export interface SharedCall {
@@ -90,25 +90,13 @@ export class SharedAgent {
     await this.#api.report(id, { type: 'joined', at: this.#api.at() });
     await this.#api.report(id, { type: 'turn', latency: { ...LATENCY, total_ms: waitMs } });
     await this.#api.report(id, { type: 'ended', at: this.#api.at(10_000), end_reason: reason });
-    const { collection } = this.#api.context.models.sessions;
-    const skipped = {
-      $set: { 'analysis.state': 'skipped' },
-      $bit: { due: { and: ~(DUE_BITS.analysis | DUE_BITS.analysing) } },
-    };
-    await collection.updateOne({ _id: id } as never, skipped as never);
+    await skipAnalysis(this.#api.context, id);
     return id;
   }
 
-  /** Stores this many copies of an ended call, as if they were erased. */
-  async copy(sessionId: string, count: number): Promise<void> {
-    const { sessions } = this.#api.context.models;
-    const session = await sessions.findById(sessionId).lean();
-    const copies = Array.from({ length: count }, (_, index) => ({
-      ...session,
-      _id: `${sessionId}-${index}`,
-      wrapped_key: null,
-    }));
-    await sessions.collection.insertMany(copies as never[]);
+  /** Stores this many copies of an ended call that is not counted yet. */
+  copy(sessionId: string, count: number): Promise<void> {
+    return copySession(this.#api.context, sessionId, count);
   }
 
   async session(id: string) {
