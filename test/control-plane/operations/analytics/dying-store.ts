@@ -3,6 +3,7 @@ import type { Context } from '#control-plane/platform/context.ts';
 import { WRITE_METHODS } from '#control-plane/platform/store/collection-methods.ts';
 
 type Method = (...parameters: unknown[]) => Promise<unknown>;
+const DIED = 'the process has died';
 const WRITES = new Set<string | symbol>(WRITE_METHODS);
 
 /**
@@ -18,7 +19,7 @@ export function dyingAfter(context: Context, writes: number, isApplied: boolean)
     const [first, ...others] = parameters;
     const half = Array.isArray(first) ? first.slice(0, Math.ceil(first.length / 2)) : first;
     if (left === -1 && isApplied) await apply(half, ...others);
-    throw new Error('the process has died');
+    throw new Error(DIED);
   };
   const watched = (collection: object) =>
     new Proxy(collection, {
@@ -55,4 +56,11 @@ export function dyingAfter(context: Context, writes: number, isApplied: boolean)
       deliveries: dying(deliveries),
     },
   };
+}
+
+/** Waits for what such a process does, whether it comes so far that it dies or not. */
+export async function untilItDies(work: Promise<unknown>): Promise<void> {
+  await work.catch((error: unknown) => {
+    if (!String(error).includes(DIED)) throw error;
+  });
 }

@@ -4,7 +4,7 @@ import { enforceRetention } from '#control-plane/operations/privacy/retention.ts
 import { scorecardIdsOf } from '#control-plane/platform/store/models/scorecard-model.ts';
 import { dueIn } from '#control-plane/platform/store/session-due.ts';
 import { openTestCalls, type TestCalls } from '../../test-calls.ts';
-import { dyingAfter } from '../analytics/dying-store.ts';
+import { dyingAfter, untilItDies } from '../analytics/dying-store.ts';
 import { ScoredAgent } from './scored-agent.ts';
 
 let api: TestCalls;
@@ -20,6 +20,18 @@ beforeEach(async () => {
 });
 
 const tagOf = (sums: { tags: { tag: string }[] }, tag: string) => sums.tags.find((one) => one.tag === tag);
+
+/** An ended call of a person in which both spoke at once for two seconds. */
+async function talkedOver(person?: string): Promise<string> {
+  const call = { agent_id: agent.id, ...(person && { end_user_id: person }) };
+  const { body } = await agent.request('POST', '/v1/agent/sessions', call);
+  const id: string = body.session_id;
+  await api.report(id, { type: 'joined', at: api.at() });
+  const overlap = { started_at: api.at(3_000), duration_ms: 2_000, begun_by: 'agent' } as const;
+  await api.report(id, { type: 'overlap', overlap });
+  await api.report(id, { type: 'ended', at: api.at(9_000), end_reason: 'user_hangup' });
+  return id;
+}
 
 describe('the tags of a session', () => {
   it('are in its record once it has ended, with their moments', async () => {
@@ -46,13 +58,7 @@ describe('the tags of a session', () => {
   });
 
   it('include what a worker has noted of both speaking at once', async () => {
-    const { body } = await agent.request('POST', '/v1/agent/sessions', { agent_id: agent.id });
-    const id: string = body.session_id;
-    await api.report(id, { type: 'joined', at: api.at() });
-    const overlap = { started_at: api.at(3_000), duration_ms: 2_000, begun_by: 'agent' } as const;
-    await api.report(id, { type: 'overlap', overlap });
-    await api.report(id, { type: 'ended', at: api.at(9_000), end_reason: 'user_hangup' });
-    expect((await agent.session(id)).tags).toMatchObject([
+    expect((await agent.session(await talkedOver())).tags).toMatchObject([
       { tag: 'talked_over', moments: [{ at_ms: 3_000 }] },
     ]);
   });
@@ -183,9 +189,7 @@ describe('each call is counted once', () => {
     for (const isApplied of [true, false]) {
       await agent.call({ silentMs: 5_000, booked: 'failure' });
       await agent.call();
-      await agent.count(dyingAfter(api.context, writes, isApplied)).catch((error: unknown) => {
-        expect(String(error)).toContain('has died');
-      });
+      await untilItDies(agent.count(dyingAfter(api.context, writes, isApplied)));
     }
     await agent.count();
     const { totals } = await agent.scorecard();
@@ -287,15 +291,7 @@ describe('the calls behind a figure', () => {
   });
 
   it('are not kept of a person who is erased while a slow replica stores them', async () => {
-    const made = await agent.request('POST', '/v1/agent/sessions', {
-      agent_id: agent.id,
-      end_user_id: 'eve',
-    });
-    const id: string = made.body.session_id;
-    await api.report(id, { type: 'joined', at: api.at() });
-    const overlap = { started_at: api.at(3_000), duration_ms: 2_000, begun_by: 'agent' } as const;
-    await api.report(id, { type: 'overlap', overlap });
-    await api.report(id, { type: 'ended', at: api.at(9_000), end_reason: 'user_hangup' });
+    await talkedOver('eve');
     api.clock.stall(11 * 60_000);
     const { collection } = api.context.models.scoredCalls;
     const insertMany = collection.insertMany.bind(collection);
@@ -327,15 +323,7 @@ describe('the calls behind a figure', () => {
   });
 
   it('are forgotten with the person, and the figures stay', async () => {
-    const made = await agent.request('POST', '/v1/agent/sessions', {
-      agent_id: agent.id,
-      end_user_id: 'ada',
-    });
-    const id: string = made.body.session_id;
-    await api.report(id, { type: 'joined', at: api.at() });
-    const overlap = { started_at: api.at(3_000), duration_ms: 2_000, begun_by: 'agent' } as const;
-    await api.report(id, { type: 'overlap', overlap });
-    await api.report(id, { type: 'ended', at: api.at(9_000), end_reason: 'user_hangup' });
+    await talkedOver('ada');
     api.clock.stall(11 * 60_000);
     await agent.count();
     expect((await agent.calls('tag=talked_over')).calls).toHaveLength(1);
