@@ -13,11 +13,14 @@ import type { SessionItem } from '#protocol/session-record.ts';
 import { answerQuestion } from '#runtime/agent-tests/answer-question.ts';
 import { createLanguageModel } from '#runtime/llm/create-language-model.ts';
 import { type ChatBody, type ChatScript, say, startOpenaiServer } from '#test/fakes/openai-server.ts';
+import { begunCall, endCall } from '../../logged-calls.ts';
 import type { TestResponse, TestUser } from '../../test-api.ts';
 import { openTestCalls, type TestCalls } from '../../test-calls.ts';
 
 /** A list price that a judge's test can count with: 0.40 and 1.60 dollars for a million tokens. */
 export const MODEL = 'openai/gpt-4.1-mini';
+/** The turns of a short call. */
+export const OPENING = [['When do you open?', 'At ten.']] as const;
 /** Words of the draft's prompt, and of the published one. */
 export const [OLD, NEW] = ['You answer for the old bakery.', 'You answer for the new bakery.'];
 
@@ -29,10 +32,10 @@ export interface JudgedCalls extends TestCalls {
   answers: { judge: (body: string) => ChatScript; draft: ChatScript; again: ChatScript };
   /** Text of all requests of a role, oldest first. */
   readonly asked: Record<'judge' | 'draft' | 'again', string[]>;
-  /** Another user with an agent. */
-  renew(config?: object): Promise<void>;
+  /** Another user with an agent; the judge prefers noon, which the draft answers. */
+  renew(): Promise<void>;
   /** Another user with an agent, besides those that are there. */
-  another(config?: object): Promise<void>;
+  another(): Promise<void>;
   endedCall(turns: readonly (readonly [string, string])[], endUserId?: string): Promise<string>;
   start(judge?: object, body?: object): Promise<TestResponse>;
   read(id: string): Promise<TestResponse['body']>;
@@ -54,7 +57,7 @@ export const prefers = (words: string) => (body: string) => {
 };
 
 /** Opens it. */
-export async function openJudgedCalls(environment: Record<string, string> = {}): Promise<JudgedCalls> {
+export async function openJudgedCalls(): Promise<JudgedCalls> {
   const asked = { judge: [], draft: [], again: [] } as JudgedCalls['asked'];
   const roleOf = (text: string) =>
     text.includes('You judge') ? 'judge' : text.includes(NEW) ? 'draft' : 'again';
@@ -68,7 +71,7 @@ export async function openJudgedCalls(environment: Record<string, string> = {}):
     },
   });
   const vendor = { OPENAI_BASE_URL: server.url, OPENAI_API_KEY: 'key' };
-  const api = await openTestCalls({ ...vendor, ...environment });
+  const api = await openTestCalls(vendor);
   const logger = createLogger({ level: 'silent', name: 'test' });
   const egress = createEgressGuard({ allow: ['127.0.0.1'], clock: api.clock });
   const settings = readSettings(vendor);
@@ -82,38 +85,34 @@ export async function openJudgedCalls(environment: Record<string, string> = {}):
   const closeApi = api.close;
   const calls = Object.assign(api, {
     ...({ asked, user: null as never, agentId: '' } as const),
-    answers: { judge: prefers('noon'), draft: say('At noon.'), again: say('At ten.') },
-    async renew(config: object = {}) {
+    answers: usualAnswers(),
+    async renew() {
+      calls.answers = usualAnswers();
       api.dispatch.reset();
       api.dispatch.answerQuestion = worker;
       await api.context.models.rehearsals.deleteMany({});
       await api.context.models.judgedTurns.deleteMany({});
       for (const list of Object.values(asked)) list.length = 0;
-      await calls.another(config);
+      await calls.another();
     },
-    async another(config: object = {}) {
+    async another() {
       calls.user = await api.createUser();
       const prompt = { system_prompt: OLD, first_message_mode: 'off' };
-      calls.agentId = await api.publishAgent(calls.user, { llm: { model: MODEL }, prompt, ...config });
+      calls.agentId = await api.publishAgent(calls.user, { llm: { model: MODEL }, prompt });
       await api.request('PATCH', `/v1/agent/agents/${calls.agentId}/config`, {
         key: calls.user.key,
         body: { prompt: { system_prompt: NEW } },
       });
     },
     async endedCall(turns: readonly (readonly [string, string])[], endUserId?: string) {
-      await clock.advance(1);
-      const created = await api.request('POST', '/v1/agent/sessions', {
-        key: calls.user.key,
-        body: { agent_id: calls.agentId, ...(endUserId && { end_user_id: endUserId }) },
-      });
-      const id: string = created.body.session_id;
-      await api.report(id, { type: 'joined', at: api.at() });
+      const call = { agent_id: calls.agentId, ...(endUserId && { end_user_id: endUserId }) };
+      const id = await begunCall(api, calls.user.key, call);
       const items = turns.flatMap(([user, agent], index) => [
         message('user', user, index, api.at(10_000 * index)),
         message('assistant', agent, index, api.at(10_000 * index + 1_000)),
       ]);
       await api.report(id, { type: 'items', items });
-      await api.report(id, { type: 'ended', at: api.at(), end_reason: 'user_hangup' });
+      await endCall(api, id, null);
       return id;
     },
     async pass() {
@@ -147,6 +146,10 @@ export async function openJudgedCalls(environment: Record<string, string> = {}):
     },
   }) as unknown as JudgedCalls;
   return calls;
+}
+
+function usualAnswers(): JudgedCalls['answers'] {
+  return { judge: prefers('noon'), draft: say('At noon.'), again: say('At ten.') };
 }
 
 function message(role: 'user' | 'assistant', content: string, turn: number, created_at: string): SessionItem {

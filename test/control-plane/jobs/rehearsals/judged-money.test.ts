@@ -7,9 +7,8 @@ import { enforceRetention } from '#control-plane/operations/privacy/retention.ts
 import type { QuestionOutcome } from '#protocol/judged-turns.ts';
 import { say } from '#test/fakes/openai-server.ts';
 import type { TestResponse } from '../../test-api.ts';
-import { type JudgedCalls, openJudgedCalls, prefers } from './judged-calls.ts';
+import { type JudgedCalls, OPENING, openJudgedCalls } from './judged-calls.ts';
 
-const OPENING = [['When do you open?', 'At ten.']] as const;
 const DAY_MS = 86_400_000;
 
 let calls: JudgedCalls;
@@ -18,10 +17,7 @@ beforeAll(async () => {
   calls = await openJudgedCalls();
 });
 afterAll(() => calls.close());
-beforeEach(async () => {
-  await calls.renew();
-  calls.answers = { judge: prefers('noon'), draft: say('At noon.'), again: say('At ten.') };
-});
+beforeEach(() => calls.renew());
 afterEach(() => {
   vi.restoreAllMocks();
 });

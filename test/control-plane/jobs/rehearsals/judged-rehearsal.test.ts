@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { callTool, say } from '#test/fakes/openai-server.ts';
-import { type JudgedCalls, MODEL, OLD, openJudgedCalls, prefers, verdict } from './judged-calls.ts';
+import { callTool } from '#test/fakes/openai-server.ts';
+import { type JudgedCalls, MODEL, OLD, OPENING, openJudgedCalls, prefers, verdict } from './judged-calls.ts';
 
-const OPENING = [['When do you open?', 'At ten.']] as const;
 /** Ten input tokens and a hundred output tokens of this model, micro-dollars. */
 const ANSWER_MICROS = 164;
 
@@ -12,10 +11,7 @@ beforeAll(async () => {
   calls = await openJudgedCalls();
 });
 afterAll(() => calls.close());
-beforeEach(async () => {
-  await calls.renew();
-  calls.answers = { judge: prefers('noon'), draft: say('At noon.'), again: say('At ten.') };
-});
+beforeEach(() => calls.renew());
 
 describe('a judged rehearsal', () => {
   it('asks the draft once for each turn on the history as it was heard, and shares out the verdicts', async () => {
