@@ -30,7 +30,7 @@ export function collectStartGarbage(): boolean {
   return isCollected;
 }
 
-/** What is read of a thread and done to it; replaced in tests. */
+/** The memory and the load of a thread. Tests have one of their own. */
 export interface GarbageThread {
   /** Share of the time since the last reading in which the event loop was busy. */
   utilisation(): number;
