@@ -1,4 +1,4 @@
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -19,7 +19,7 @@ const START_MS = 120_000;
  */
 const HAS_PAGES = process.env['IMAGE_PAGES'] !== 'build';
 /** The configuration of the pages' builds. */
-const PAGE_BUILD = ['console', 'client', 'widget', 'call-file'].map((page) => `web/${page}/vite.config.ts`);
+const PAGE_BUILD = globSync('web/*/vite.config.ts', { cwd: ROOT });
 
 describeContainers('the container image', () => {
   let containers: Containers;
