@@ -1,10 +1,20 @@
-/** One phone call with a question to an agent, on a number of its own. */
+/** An agent that waits for its caller to speak, and one phone call with a question to it. */
 import { expect } from 'vitest';
 import { PhoneCaller } from '#caller/phone-caller.ts';
 import { prepareScene } from '#caller/scene.ts';
 import type { Product } from './product.ts';
 
 const QUESTION = 'When do you open?';
+
+/** Publishes the agent. */
+export async function listeningAgent(product: Product): Promise<string> {
+  const { agent_id } = await product.ask('POST', '/v1/agent/agents', {
+    name: 'Front desk',
+    config: { prompt: { system_prompt: 'You answer.', first_message_mode: 'off' } },
+  });
+  await product.ask('POST', `/v1/agent/agents/${agent_id}/publish`);
+  return agent_id;
+}
 
 /** Gives the agent the number, calls it, asks and listens; resolves when the call has ended. */
 export async function askByPhone(

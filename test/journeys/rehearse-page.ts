@@ -5,7 +5,7 @@
 import type { Browser } from 'playwright-core';
 import { describe, expect } from 'vitest';
 import { itNeeds } from '#test/needs.ts';
-import { askByPhone } from './ask-by-phone.ts';
+import { askByPhone, listeningAgent } from './ask-by-phone.ts';
 import { ConsolePage } from './console-page.ts';
 import type { Product } from './product.ts';
 
@@ -25,7 +25,7 @@ export function describeRehearsePage(stage: {
       PATIENCE,
       async () => {
         const { product, browser, secondNumber: number } = stage;
-        const agentId = await agentWithDraft(product);
+        const agentId = await listeningAgent(product);
         await askByPhone(product, { agentId, number, ports: PORTS });
         await product.ask('PATCH', `/v1/agent/agents/${agentId}/config`, {
           prompt: { system_prompt: 'You answer, briefly.' },
@@ -52,14 +52,4 @@ export function describeRehearsePage(stage: {
       },
     );
   });
-}
-
-/** A published agent, which waits for its caller to speak. */
-async function agentWithDraft(product: Product): Promise<string> {
-  const { agent_id } = await product.ask('POST', '/v1/agent/agents', {
-    name: 'Front desk',
-    config: { prompt: { system_prompt: 'You answer.', first_message_mode: 'off' } },
-  });
-  await product.ask('POST', `/v1/agent/agents/${agent_id}/publish`);
-  return agent_id;
 }

@@ -5,7 +5,7 @@
 import type { Browser } from 'playwright-core';
 import { beforeAll, describe, expect } from 'vitest';
 import { itNeeds } from '#test/needs.ts';
-import { askByPhone } from './ask-by-phone.ts';
+import { askByPhone, listeningAgent } from './ask-by-phone.ts';
 import { ConsolePage } from './console-page.ts';
 import type { Product } from './product.ts';
 
@@ -26,12 +26,7 @@ export function describeTuningPage(stage: {
 
     beforeAll(async () => {
       ({ product } = stage);
-      const { agent_id } = await product.ask('POST', '/v1/agent/agents', {
-        name: 'Front desk',
-        config: { prompt: { system_prompt: 'You answer.', first_message_mode: 'off' } },
-      });
-      agentId = agent_id;
-      await product.ask('POST', `/v1/agent/agents/${agentId}/publish`);
+      agentId = await listeningAgent(product);
     });
 
     const open = () => ConsolePage.open(stage.browser, product, { key: product.rootKey, viewport: PHONE });
