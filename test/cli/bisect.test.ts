@@ -1,12 +1,10 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { Command } from 'commander';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { Api } from '#cli/api.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { addReplayCommands } from '#cli/replay.ts';
 import { type SeededCulprit, seededCulprit } from '../runtime/replay/bisect/seeded-history.ts';
 import { textOf } from '../runtime/replay/logged-call.ts';
+import { printedBy } from './printed-by.ts';
 
 const CALL_AT = '2026-11-20T10:00:00.000Z';
 
@@ -40,19 +38,8 @@ describe('parley bisect', () => {
   }, 60_000);
   afterAll(() => server.close());
 
-  async function parley(json: boolean, ...args: string[]): Promise<string> {
-    const printed: string[] = [];
-    const print = vi.spyOn(console, 'log').mockImplementation((line: string) => void printed.push(line));
-    const program = new Command('parley').exitOverride();
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    addReplayCommands(program, { api: () => new Api({ url, key: 'key' }), url, json });
-    try {
-      await program.parseAsync(['bisect', ...args], { from: 'user' });
-    } finally {
-      print.mockRestore();
-    }
-    return printed.join('\n');
-  }
+  const parley = (json: boolean, ...args: string[]) =>
+    printedBy(server, addReplayCommands, ['bisect', ...args], { json });
 
   it('prints the moment, the walk, and the version with its setting before and after', async () => {
     const { history, setting, version } = seeded;

@@ -1,10 +1,6 @@
-import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { Command } from 'commander';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Api, CommandError } from '#cli/api.ts';
@@ -13,7 +9,7 @@ import { KEYS_PATH } from '#protocol/call-file.ts';
 import { ExportedCalls } from '../control-plane/calls/recordings/exported-call.ts';
 
 let calls: ExportedCalls;
-let server: Server;
+let url: string;
 let id: string;
 let folder: string;
 
@@ -21,19 +17,9 @@ beforeAll(async () => {
   calls = await ExportedCalls.open();
   id = await calls.make();
   folder = mkdtempSync(join(tmpdir(), 'call-files-'));
-  // The API over a socket.
-  server = createServer(async (request, response) => {
-    const answer = await calls.api.request('POST', request.url ?? '', {
-      key: request.headers.authorization?.replace('Bearer ', '') ?? '',
-      body: JSON.parse(await text(request)),
-    });
-    response.writeHead(answer.status, { 'content-type': 'text/html' }).end(answer.text);
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  url = await calls.api.app.listen({ host: '127.0.0.1', port: 0 });
 });
 afterAll(async () => {
-  server.close();
   await calls.api.close();
   rmSync(folder, { recursive: true });
 });
@@ -51,7 +37,6 @@ afterEach(() => {
 /** Runs a command; returns its exit code, if it is not thrown. */
 async function parley(args: readonly string[], key = calls.key): Promise<number> {
   const program = new Command('parley').exitOverride();
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   addCallFileCommands(program, { api: () => new Api({ url, key }), url, json: false });
   process.exitCode = 0;
   await program.parseAsync([...args], { from: 'user' });

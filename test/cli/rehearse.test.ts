@@ -1,15 +1,13 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { Command } from 'commander';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { Api } from '#cli/api.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { addRehearseCommand } from '#cli/rehearse.ts';
 import type { JudgedResult } from '#protocol/judged-rehearsal.ts';
 import { type RehearsalRecord, type RunOutcome, rehearsalRecord } from '#protocol/rehearsal.ts';
 import { addCall, NO_REHEARSED_CALLS, resultOf } from '#protocol/rehearsal-tally.ts';
 import { rehearseCall } from '#runtime/replay/rehearsal/rehearse-call.ts';
 import { storedLog } from '../runtime/replay/logged-call.ts';
+import { printedBy } from './printed-by.ts';
 
 /** The record of a rehearsal of twenty simulated calls. */
 async function recordOf(status: RehearsalRecord['status']): Promise<RehearsalRecord> {
@@ -79,20 +77,7 @@ describe('parley rehearse', () => {
   });
   afterAll(() => server.close());
 
-  async function parley(...args: string[]): Promise<string> {
-    const printed: string[] = [];
-    const print = vi.spyOn(console, 'log').mockImplementation((line: string) => void printed.push(line));
-    const { port } = server.address() as AddressInfo;
-    const url = `http://127.0.0.1:${port}`;
-    const program = new Command('parley').exitOverride();
-    addRehearseCommand(program, { api: () => new Api({ url, key: 'key' }), url, json: false });
-    try {
-      await program.parseAsync(args, { from: 'user' });
-    } finally {
-      print.mockRestore();
-    }
-    return printed.join('\n');
-  }
+  const parley = (...args: string[]) => printedBy(server, addRehearseCommand, args);
 
   it('follows the rehearsal and prints figures with intervals, groups and calls to listen to', async () => {
     ended = 'completed';

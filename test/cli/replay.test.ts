@@ -1,14 +1,12 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { Command } from 'commander';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { Api } from '#cli/api.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { addReplayCommands } from '#cli/replay.ts';
 import { settingsOf } from '#cli/replay-run.ts';
 import { resultOf } from '#control-plane/calls/recordings/tuning.ts';
 import { tallyLogs } from '#runtime/replay/tuning.ts';
 import { storedLog } from '../runtime/replay/logged-call.ts';
+import { printedBy } from './printed-by.ts';
 
 describe('--set', () => {
   it('accepts settings by their API names', () => {
@@ -41,7 +39,6 @@ async function tuningOf(calls: number) {
 
 describe('a finished call', () => {
   let server: Server;
-  let printed: string[];
 
   beforeAll(async () => {
     const agents = [{ agent_id: 'a1', name: 'Ann' }];
@@ -57,23 +54,7 @@ describe('a finished call', () => {
   });
   afterAll(() => server.close());
 
-  async function parley(...args: string[]): Promise<string> {
-    printed = [];
-    const print = vi.spyOn(console, 'log').mockImplementation((line: string) => void printed.push(line));
-    const program = new Command('parley').exitOverride();
-    const { port } = server.address() as AddressInfo;
-    addReplayCommands(program, {
-      api: () => new Api({ url: `http://127.0.0.1:${port}`, key: 'key' }),
-      url: `http://127.0.0.1:${port}`,
-      json: false,
-    });
-    try {
-      await program.parseAsync(args, { from: 'user' });
-    } finally {
-      print.mockRestore();
-    }
-    return printed.join('\n');
-  }
+  const parley = (...args: string[]) => printedBy(server, addReplayCommands, args);
 
   it('is replayed as it happened, input by input', async () => {
     expect(await parley('replay', '2')).toMatch(
