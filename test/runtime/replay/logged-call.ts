@@ -9,6 +9,9 @@ import type { TurnInput } from '#runtime/turn/machine/turn-inputs.ts';
 import { TURN_MACHINE_VERSION } from '#runtime/turn/machine/turn-state.ts';
 import { simulateCall } from '../../simulation/simulate-call.ts';
 
+/** When a call of `logFrom` began. */
+export const BEGAN = '2026-01-01T00:00:00.000Z';
+
 /** The log of a simulated call. */
 export async function simulatedLog(seed: number): Promise<ReadFlightLog> {
   return readFlightLog((await simulateCall(seed)).flightLog)[0];
@@ -54,7 +57,7 @@ export function logFrom(config: TurnConfig, inputs: readonly TurnInput[]): ReadF
       session_id: 's1',
       seed: 1,
       started_at_ms: 0,
-      wall_time: '2026-01-01T00:00:00.000Z',
+      wall_time: BEGAN,
       config,
     },
     inputs,

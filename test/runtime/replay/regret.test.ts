@@ -3,8 +3,8 @@ import { regretOutcomes } from '#protocol/regret.ts';
 import { regretOfCall, regretOfPart } from '#runtime/replay/regret/regret-of-call.ts';
 import type { ReadFlightLog } from '#runtime/turn/loop/flight-log.ts';
 import type { TurnInput } from '#runtime/turn/machine/turn-inputs.ts';
-import { TURN_MACHINE_VERSION } from '#runtime/turn/machine/turn-state.ts';
 import { TurnScript } from '../turn/turn-script.ts';
+import { logFrom, textOf } from './logged-call.ts';
 
 /** A breath of a caller, and what follows it. */
 interface Breath {
@@ -33,14 +33,7 @@ function callWith(breaths: readonly Breath[], responseWaitMs = 500): ReadFlightL
     const replyId = script.last('generate')?.replyId ?? '';
     script.take({ type: 'playout.finished', replyId, heard: 'For how many people?' }).after(500);
   }
-  return {
-    header: {
-      ...{ flight_log_version: 1, machine_version: TURN_MACHINE_VERSION, session_id: 's', seed: 0 },
-      ...{ started_at_ms: 0, wall_time: '2026-11-29T00:00:00.000Z' },
-      config: script.state.config,
-    },
-    inputs,
-  };
+  return logFrom(script.state.config, inputs);
 }
 
 const own = (breaths: readonly Breath[]) => regretOfPart(callWith(breaths), []).own;
@@ -97,8 +90,8 @@ describe('the regret of a call', () => {
       ),
     );
     const calls = damaged.map((lines, index) => {
-      const log = [header, ...lines].map((line) => JSON.stringify(line)).join('\n');
-      return regretOfCall({ session_id: String(index), log: `${log}\n`, candidates: [] });
+      const log = textOf({ header, inputs: lines as TurnInput[] });
+      return regretOfCall({ session_id: String(index), log, candidates: [] });
     });
     expect(calls.length).toBeGreaterThan(20);
     expect(regretOutcomes.parse(JSON.parse(JSON.stringify({ calls }))).calls).toHaveLength(calls.length);

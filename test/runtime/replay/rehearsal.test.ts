@@ -3,25 +3,17 @@ import { type RehearsedChanges, type RunOutcome, rehearsedOutcomes } from '#prot
 import { rehearseCall } from '#runtime/replay/rehearsal/rehearse-call.ts';
 import type { TurnConfig } from '#runtime/turn/machine/turn-config.ts';
 import type { TurnInput } from '#runtime/turn/machine/turn-inputs.ts';
-import { TURN_MACHINE_VERSION } from '#runtime/turn/machine/turn-state.ts';
 import { TurnScript } from '../turn/turn-script.ts';
-import { storedLog } from './logged-call.ts';
-
-const BEGAN = '2026-11-01T09:00:00.000Z';
+import { BEGAN, logFrom, storedLog, textOf } from './logged-call.ts';
 
 /** The stored log of a call that a test drives manually. */
 function logOf(lead: (script: TurnScript) => void, changes: Partial<TurnConfig> = {}): string {
   const inputs: TurnInput[] = [];
   const script = new TurnScript(changes, (input) => inputs.push(input));
-  const header = {
-    flight_log_version: 1,
-    machine_version: TURN_MACHINE_VERSION,
-    ...{ session_id: 's', seed: 0.5, started_at_ms: 0, wall_time: BEGAN },
-    config: script.state.config,
-  };
+  const { config } = script.state;
   script.take({ type: 'call.started' }, { type: 'call.connected' });
   lead(script);
-  return [header, ...inputs].map((line) => `${JSON.stringify(line)}\n`).join('');
+  return textOf(logFrom(config, inputs));
 }
 
 function run(log: string, changes: RehearsedChanges): RunOutcome {
