@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PhoneCaller } from '#caller/phone-caller.ts';
 import { prepareScene, type SceneFile } from '#caller/scene.ts';
+import { KEYS_PATH } from '#protocol/call-file.ts';
 import { runParley } from '#test/command-line.ts';
 import { type Product, startProduct } from '#test/journeys/product.ts';
 import { putBetween } from '../../scripts/put-between.ts';
@@ -17,8 +18,7 @@ const NUMBER = '+15550100077';
 const CALLS = 20;
 /** Calls at a time. */
 const LANES = 2;
-const PORTS_PER_LANE = 4;
-const FIRST_PORT = 29_000;
+const PORTS = { first: 29_000, last: 29_007 };
 /** Every third caller hesitates within a sentence. */
 const HESITANT_EVERY = 3;
 
@@ -65,7 +65,7 @@ async function tell(): Promise<void> {
   await show('passes', `test "${AGENT}" --voice cut-off.json`);
   await show('share', `share "${AGENT}" --percent 10`);
   await show('export', `export-call ${bad} -o call.html`);
-  const keys = await fetch(`${product.url}/.well-known/parley-call-keys.json`);
+  const keys = await fetch(product.url + KEYS_PATH);
   writeFileSync(join(folder, 'keys.json'), await keys.text());
   await show('verify', 'verify-call call.html --keys keys.json');
   await show('scorecard', `scorecard "${AGENT}"`);
@@ -74,8 +74,8 @@ async function tell(): Promise<void> {
 async function placeCalls(): Promise<void> {
   const waiting = Array.from({ length: CALLS }, (_, index) => index);
   const target = product.sipAddress(NUMBER);
-  const lane = async (first: number) => {
-    const caller = new PhoneCaller({ ports: { first, last: first + PORTS_PER_LANE - 1 } });
+  const caller = new PhoneCaller({ ports: PORTS });
+  const lane = async () => {
     for (let index = waiting.shift(); index !== undefined; index = waiting.shift()) {
       const steps = index % HESITANT_EVERY === 0 ? HESITANT : PLAIN;
       const scene = prepareScene({ name: `call ${index}`, seed: index + 1, steps });
@@ -84,7 +84,7 @@ async function placeCalls(): Promise<void> {
       console.log(`call ${index + 1} of ${CALLS}`);
     }
   };
-  await Promise.all(Array.from({ length: LANES }, (_, index) => lane(FIRST_PORT + PORTS_PER_LANE * index)));
+  await Promise.all(Array.from({ length: LANES }, lane));
 }
 
 /** The id of a session in which a caller was cut off. */
