@@ -237,7 +237,7 @@ function doneOf({ row_count, counts }: Json): number {
 
 function printBatch(record: Json): void {
   printFacts({
-    Json: record.batch_call_id,
+    Batch: record.batch_call_id,
     Name: record.name,
     Progress: progressLine(record),
     'Opted out': record.counts.opted_out,
