@@ -23,6 +23,7 @@ const FEWEST_LETTERS = 3;
 const ADDRESS_LINKS = new Set(['dot', 'underscore', 'dash', 'hyphen', 'minus', 'plus']);
 const MOST_ADDRESS_LINKS = 4;
 const DOMAIN = /^[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)*\.\p{L}{2,}$/u;
+const WORD_SIGN = /[\p{L}\p{N}\p{M}]/u;
 /** The words in place of private ones. */
 const NAME = ['Alex', 'Miller'];
 const LETTERS = 'ALEX';
@@ -143,10 +144,18 @@ interface Found {
 }
 
 function plain(word: string): string {
-  const signs = [...word.toLowerCase().replaceAll('’', "'")];
-  const isPart = (sign: string) => /[\p{L}\p{N}\p{M}]/u.test(sign);
-  const first = signs.findIndex(isPart);
-  return first < 0 ? '' : signs.slice(first, signs.findLastIndex(isPart) + 1).join('');
+  const text = word.toLowerCase().replaceAll('’', "'");
+  const first = text.search(WORD_SIGN);
+  if (first < 0) return '';
+  let end = text.length;
+  for (let sign = lastSign(text, end); !WORD_SIGN.test(sign); sign = lastSign(text, end)) end -= sign.length;
+  return text.slice(first, end);
+}
+
+/** The code point that ends there. */
+function lastSign(text: string, end: number): string {
+  const pair = text.slice(Math.max(0, end - 2), end);
+  return String.fromCodePoint(pair.codePointAt(0) ?? 0) === pair ? pair : pair.slice(-1);
 }
 
 /** Written with an `@`, or spoken as “anna at example dot com”. */
