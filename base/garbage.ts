@@ -13,8 +13,15 @@ import type { Clock, Timer } from './clock.ts';
 const LOOK_MS = 10_000;
 /** A thread is at rest if its event loop was busy for a smaller share of the period. */
 const REST_UTILISATION = 0.02;
-/** Less garbage is not worth the pause of some tens of ms, bytes. */
+/** Less garbage is not worth the pause of some tens of ms as soon as a thread rests, bytes. */
 const WORTH_BYTES = 16 * 1_048_576;
+/**
+ * A thread that goes on resting collects even so little, bytes: a dozen threads would keep a hundred MiB
+ * otherwise. Once, because an idle thread makes garbage, too, and each collection costs CPU.
+ */
+const WORTH_ONCE_BYTES = 1_048_576;
+/** Periods at rest after which it does. */
+const LONG_REST = 3;
 
 /**
  * Collects the garbage that the start of a thread has left: for a thread that has loaded its code and does no
@@ -42,7 +49,8 @@ export interface GarbageThread {
 
 /**
  * Collects the garbage of this thread whenever it has been at rest for ten seconds and has gained 16 MiB
- * since the last time. `isAtRest`: false while a pause of some tens of ms would be noticed.
+ * since the last time, and once if it has been at rest for thirty seconds and has gained 1 MiB. `isAtRest`:
+ * false while a pause of some tens of ms would be noticed.
  */
 export function collectGarbageAtRest(
   clock: Pick<Clock, 'every'>,
@@ -50,12 +58,14 @@ export function collectGarbageAtRest(
   thread: GarbageThread = thisThread(),
 ): Timer {
   let leftBytes = thread.usedBytes();
+  let rests = 0;
   return clock.every(LOOK_MS, () => {
-    const rests = thread.utilisation() < REST_UTILISATION && isAtRest();
+    rests = thread.utilisation() < REST_UTILISATION && isAtRest() ? rests + 1 : 0;
     const usedBytes = thread.usedBytes();
     // V8 may have collected by itself meanwhile.
     leftBytes = Math.min(leftBytes, usedBytes);
-    if (rests && usedBytes - leftBytes >= WORTH_BYTES && thread.collect()) leftBytes = thread.usedBytes();
+    const worthBytes = rests === LONG_REST ? WORTH_ONCE_BYTES : WORTH_BYTES;
+    if (rests > 0 && usedBytes - leftBytes >= worthBytes && thread.collect()) leftBytes = thread.usedBytes();
   });
 }
 

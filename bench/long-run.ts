@@ -1,15 +1,14 @@
 /**
  * `npm run bench:long-run [calls]`: 10,000 short inbound phone calls (or the given number) at 20 a second,
- * and the memory of the product after each tenth of them, without calls. Budget: at the end 3 % more than
- * after the first tenth, which compiles code and fills caches.
+ * and the memory of the product after each tenth of them, once it has done what these calls left to do.
+ * Budget: at the end 3 % more than after the first tenth, which compiles code and fills caches.
  */
 import { PhoneCaller } from '#caller/phone-caller.ts';
 import { prepareScene } from '#caller/scene.ts';
-import { type Process, proportionalBytes } from '#test/journeys/process-tree.ts';
+import { cpuSeconds, type Process, proportionalBytes } from '#test/journeys/process-tree.ts';
 import { startProduct } from '#test/journeys/product.ts';
 import { CALLS_PER_SECOND, createMeasuredAgent } from './call-load.ts';
 import { judge, toText } from './figures.ts';
-import { SETTLE_MS } from './product-use.ts';
 import { startStandIns } from './stand-ins.ts';
 
 const NUMBER = '+15550100044';
@@ -17,8 +16,12 @@ const PORTS = { first: 42_000, last: 42_599 };
 const PARTS = 10;
 const MOST_GROWTH_PERCENT = 3;
 const MIB = 1_048_576;
-/** Samples of memory after each tenth, until threads at rest have collected: the least of them counts. */
-const SAMPLES = 25;
+/** A product at rest uses less of a core; ended calls are measured and summed up for some minutes. */
+const REST_CORES = 0.02;
+const REST_OVER_MS = 10_000;
+const MOST_RESTS = 60;
+/** Samples of memory after that, until threads at rest have collected: the least of them counts. */
+const SAMPLES = 40;
 const SAMPLE_EVERY_MS = 1_000;
 /** The caller hears the greeting and hangs up. */
 const SCENE = prepareScene({
@@ -74,11 +77,18 @@ async function placeCalls(caller: PhoneCaller, target: string, count: number): P
 
 /** Waits for what the calls leave to do; then the memory of all processes, bytes. */
 async function restingBytes(processes: readonly Process[]): Promise<number> {
-  await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
+  for (let rest = 0; rest < MOST_RESTS && (await usedCores(processes)) > REST_CORES; rest++);
   let least = Number.POSITIVE_INFINITY;
   for (let sample = 0; sample < SAMPLES; sample++) {
     await new Promise((resolve) => setTimeout(resolve, SAMPLE_EVERY_MS));
     least = Math.min(least, proportionalBytes(processes));
   }
   return least;
+}
+
+/** What the processes use of a core for some seconds. */
+async function usedCores(processes: readonly Process[]): Promise<number> {
+  const before = cpuSeconds(processes);
+  await new Promise((resolve) => setTimeout(resolve, REST_OVER_MS));
+  return (1_000 * (cpuSeconds(processes) - before)) / REST_OVER_MS;
 }

@@ -59,12 +59,29 @@ describe('the garbage of work that is over', () => {
     expect(await collectionsAfter(11)).toBe(1);
   });
 
-  it('stays while there is little of it, counted from the least that was in use', async () => {
+  it('stays at first if there is little of it, counted from the least that was in use', async () => {
     thread.used = 55 * MIB;
-    expect(await collectionsAfter(30)).toBe(0);
+    expect(await collectionsAfter(29)).toBe(0);
+    thread.busy = 0.1;
     thread.used = 30 * MIB;
-    expect(await collectionsAfter(11)).toBe(0);
+    expect(await collectionsAfter(10)).toBe(0);
+    thread.busy = 0;
     thread.used = 47 * MIB;
     expect(await collectionsAfter(11)).toBe(1);
+  });
+
+  it('is collected even if it is little, once the thread has been at rest for thirty seconds', async () => {
+    thread.used = 45 * MIB;
+    expect(await collectionsAfter(31)).toBe(1);
+  });
+
+  it('is collected once if it is little: the garbage of an idle thread stays', async () => {
+    expect(await collectionsAfter(31)).toBe(0);
+    thread.used = 45 * MIB;
+    expect(await collectionsAfter(600)).toBe(0);
+    thread.busy = 0.1;
+    await collectionsAfter(10);
+    thread.busy = 0;
+    expect(await collectionsAfter(31)).toBe(1);
   });
 });
