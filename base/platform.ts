@@ -137,15 +137,37 @@ export async function sessionPriority(pid: number): Promise<number | null> {
   return nice === undefined ? null : Number(nice);
 }
 
+/** Where the main thread of a process has spent its time, as the kernel counts it. */
+export interface MainThreadTimes {
+  /** On a processor, ms. */
+  readonly ranMs: number;
+  /** Ready to run, without a processor, ms. A wait is added when it ends, so one that lasts is missing. */
+  readonly waitedMs: number;
+  /**
+   * At this moment: `runnable` has a processor or waits for one, `blocked` waits within the kernel, such as
+   * for a disk or for memory, where no signal ends it; `sleeping` is everything else, also a stopped process.
+   */
+  readonly state: 'runnable' | 'blocked' | 'sleeping';
+}
+
+const STATES: Readonly<Record<string, MainThreadTimes['state']>> = { R: 'runnable', D: 'blocked' };
+
 /**
- * Total time the main thread of a process has waited for CPU, ms; null if the system does not report it
- * (Linux does: `proc(5)` schedstat).
+ * Times of the main thread of a process; null if the system does not report them (Linux does: `schedstat`
+ * and `stat` of proc(5)).
  */
-export function processorWaitMs(pid: number): number | null {
+export function mainThreadTimes(pid: number): MainThreadTimes | null {
   if (!isLinux) return null;
   try {
-    const [, waitedNs] = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ');
-    return Number(waitedNs) / 1e6;
+    const [ranNs, waitedNs] = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ');
+    const stat = readFileSync(`/proc/${pid}/task/${pid}/stat`, 'utf8');
+    // The name before it may itself contain brackets and spaces.
+    const letter = stat.charAt(stat.lastIndexOf(')') + 2);
+    return {
+      ranMs: Number(ranNs) / 1e6,
+      waitedMs: Number(waitedNs) / 1e6,
+      state: STATES[letter] ?? 'sleeping',
+    };
   } catch {
     return null;
   }

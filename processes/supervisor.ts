@@ -9,7 +9,7 @@ import { execArgv } from 'node:process';
 import { setImmediate } from 'node:timers/promises';
 import type { Clock, Timer } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
-import { processorWaitMs, setSessionPriority } from '#base/platform.ts';
+import { type MainThreadTimes, mainThreadTimes, setSessionPriority } from '#base/platform.ts';
 import { PROCESS_PRIORITIES } from '#base/thread-priority.ts';
 import {
   type ActivityFile,
@@ -50,9 +50,9 @@ export interface WorkerDeath {
 }
 
 /**
- * A process that hangs for this long is killed. Time without CPU does not count. Calls in progress do not
- * need the control plane, and starting it again takes 2 s, on a busy machine 20 s. New calls wait up to 12 s
- * for it.
+ * A process that hangs for this long is killed. Time in which it waits for CPU or for a disk does not count.
+ * Calls in progress do not need the control plane, and starting it again takes 2 s, on a busy machine 20 s.
+ * New calls wait up to 12 s for it.
  */
 const HANG_MS: Readonly<Record<Role, number>> = { 'control-plane': 5_000, signalling: 2_000, worker: 2_000 };
 const CHECK_MS = 1_000;
@@ -93,11 +93,8 @@ export interface SupervisorDeps {
   }): void;
   /** A child ended before it ever became ready: the start has failed. */
   onStartFailed(name: string): void;
-  /**
-   * Total time the main thread of a process has waited for CPU, ms; null if unknown. Tests replace the
-   * kernel's figure.
-   */
-  readonly processorWaitMs?: (pid: number) => number | null;
+  /** Times of the main thread of a process; null if unknown. Tests replace the kernel's figures. */
+  readonly mainThreadTimes?: (pid: number) => MainThreadTimes | null;
   /** Tests replace the system's. */
   readonly openActivityFile?: () => ActivityFile | null;
 }
@@ -118,6 +115,8 @@ interface Child {
   aliveMs: number | null;
   /** The session in which it hung before it was killed. */
   hungIn: string | null;
+  /** It hung and was killed: on a busy machine it takes a while to end, and is not killed again. */
+  isKilled: boolean;
   backoffMs: number;
 }
 
@@ -152,6 +151,7 @@ export class Supervisor {
       activityFile: null,
       aliveMs: null,
       hungIn: null,
+      isKilled: false,
       backoffMs: BACKOFF_FIRST_MS,
     };
     this.#children.push(child);
@@ -196,6 +196,7 @@ export class Supervisor {
     child.activityFile = open();
     child.aliveMs = null;
     child.hungIn = null;
+    child.isKilled = false;
     const process = fork(program, [child.spec.role], {
       stdio: ['inherit', 'inherit', 'inherit', 'ipc', child.activityFile?.fd ?? 'ignore'],
       execArgv: [...execArgv, ...(child.spec.nodeOptions ?? [])],
@@ -274,15 +275,15 @@ export class Supervisor {
 
   /** Messages waiting to be read are read first: the event loop reads them before it comes back here. */
   async #judge(child: Child, process: ChildProcess): Promise<void> {
-    const { clock, logger, processorWaitMs: readWaitMs = processorWaitMs } = this.#deps;
+    const { clock, logger, mainThreadTimes: readTimes = mainThreadTimes } = this.#deps;
     await setImmediate();
-    if (child.process !== process) return;
+    if (child.process !== process || child.isKilled) return;
     const { activityFile: file } = child;
     const aliveMs = file && readAlive(file.fd);
     if (aliveMs !== null && aliveMs !== child.aliveMs) child.hangDetector.alive(aliveMs);
     child.aliveMs = aliveMs;
-    const waitedMs = process.pid === undefined ? null : readWaitMs(process.pid);
-    const hungMs = child.hangDetector.sample(clock.now(), waitedMs);
+    const times = process.pid === undefined ? null : readTimes(process.pid);
+    const hungMs = child.hangDetector.sample(clock.now(), times);
     if (hungMs > CHECK_AGAIN_MS) this.#checkAgain();
     if (hungMs < (child.isReady ? HANG_MS[child.spec.role] : START_TIMEOUT_MS)) return;
     const doing = (file && readActivity(file.fd)) ?? 'unknown work';
@@ -291,6 +292,7 @@ export class Supervisor {
       `${child.spec.name} hung for ${Math.round(hungMs).toLocaleString('en')} ms in ${doing}; killing it`,
     );
     child.hungIn = sessionIn(doing);
+    child.isKilled = true;
     process.kill('SIGKILL');
   }
 

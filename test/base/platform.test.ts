@@ -1,10 +1,30 @@
+import { spawn } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { jemallocEnvironment, processorWaitMs } from '#base/platform.ts';
+import { jemallocEnvironment, mainThreadTimes } from '#base/platform.ts';
 
 describe('the operating system', () => {
-  it('reports how long a running process has waited for CPU, and nothing for an ended one', async () => {
-    if (process.platform === 'linux') expect(processorWaitMs(process.pid)).toBeGreaterThanOrEqual(0);
-    expect(processorWaitMs(2 ** 30)).toBeNull();
+  it('reports the times and the state of the main thread of a running process, and nothing of an ended one', async () => {
+    if (process.platform === 'linux') {
+      expect(mainThreadTimes(process.pid)).toEqual({
+        ranMs: expect.any(Number),
+        waitedMs: expect.any(Number),
+        state: expect.stringMatching(/^(runnable|sleeping|blocked)$/),
+      });
+    }
+    expect(mainThreadTimes(2 ** 30)).toBeNull();
+  });
+
+  it.runIf(process.platform === 'linux')('tells a process that runs from one that is stopped', async () => {
+    const loop = spawn(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' });
+    const pid = Number(loop.pid);
+    try {
+      await expect.poll(() => mainThreadTimes(pid)?.ranMs, { timeout: 10_000 }).toBeGreaterThan(50);
+      expect(mainThreadTimes(pid)?.state).toBe('runnable');
+      loop.kill('SIGSTOP');
+      await expect.poll(() => mainThreadTimes(pid)?.state, { timeout: 10_000 }).toBe('sleeping');
+    } finally {
+      loop.kill('SIGKILL');
+    }
   });
 
   it('loads jemalloc where it is installed, unless LD_PRELOAD says otherwise', () => {

@@ -41,7 +41,7 @@ describe('supervisor', () => {
   function start(
     roles: readonly Role[],
     environment: (role: Role, starts: number) => Record<string, string> = () => ({}),
-    over: Partial<Pick<SupervisorDeps, 'processorWaitMs' | 'logger' | 'openActivityFile'>> = {},
+    over: Partial<Pick<SupervisorDeps, 'mainThreadTimes' | 'logger' | 'openActivityFile'>> = {},
   ): Started {
     const started: Started = { ready: [], failed: [] };
     const starts = new Map<Role, number>();
@@ -178,14 +178,20 @@ describe('supervisor', () => {
   });
 
   it('spares a process that the machine does not schedule', async () => {
-    // It hangs for 4 s; this simulates a busy machine that hardly ever scheduled it.
-    const processorWaitMs = () => performance.now() * 0.9;
+    // It hangs for 4 s; this simulates a busy machine that did not schedule it at all.
     const started = start(['worker'], () => ({ BEHAVIOUR_worker: 'hang', HANG_MS: '4000' }), {
-      processorWaitMs,
+      mainThreadTimes: () => ({ ranMs: 100, waitedMs: 0, state: 'runnable' }),
     });
     await vi.waitFor(() => expect(started.ready).toHaveLength(1), { timeout: 15_000 });
     await expect.poll(reported, { timeout: 20_000 }).toEqual(['hung']);
     expect(supervisor.deadWorkers).toEqual([]);
+  });
+
+  it('kills a process that is stopped', async () => {
+    const started = start(['worker']);
+    await vi.waitFor(() => expect(started.ready).toHaveLength(1), { timeout: 15_000 });
+    process.kill(pids(started, 'worker')[0]!, 'SIGSTOP');
+    await vi.waitFor(() => expect(pids(started, 'worker')).toHaveLength(2), { timeout: 20_000 });
   });
 
   it('waits longer for a control plane: calls in progress do not need it, and its restart takes longer', async () => {
