@@ -19,6 +19,8 @@ import { demoAgentId, greetWith } from './tenant.ts';
 const NEEDED = ['pocketsphinx_continuous'];
 const TESTS = resolve(import.meta.dirname, 'voice-tests');
 const RUNS = 10;
+/** Of ten callers at once, on two cores with other work, each is late itself: then no run counts. */
+const AT_ONCE = 4;
 const CALLERS = ['+15557650042', '+15557650043', '+15557650044'];
 
 let product: Product;
@@ -46,7 +48,7 @@ describeNeeds(NEEDED)('tests by voice', () => {
   itNeeds(NEEDED)('pass in each of ten runs on the demo agent, by phone', { timeout: 240_000 }, async () => {
     const { code, out, err } = await parley(
       ...['test', agentId, '--json', '--voice', TESTS, '--repeat', String(RUNS)],
-      ...['--parallel', '10', '--junit', 'results.xml'],
+      ...['--parallel', String(AT_ONCE), '--junit', 'results.xml'],
     );
     expect([code, err], out).toEqual([0, '']);
     const { tests } = JSON.parse(out);
