@@ -48,6 +48,8 @@ export interface ApiTool {
   readonly body: 'json' | 'form' | null;
   /** Whether a call needs `confirm: true`. */
   readonly isConfirmed: boolean;
+  /** A field of the body that spends money; a call with it needs `confirm: true`. Null without one. */
+  readonly spendsBy: string | null;
 }
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -86,6 +88,11 @@ const UNCONFIRMED: ReadonlySet<string> = new Set([
   'POST /v1/agent/sessions/{session_id}/replay',
   'POST /v1/agent/agents/{agent_id}/rehearsals',
   'POST /v1/agent/agents/{agent_id}/rehearsals/estimate',
+]);
+
+/** Fields with which a change that is not confirmed otherwise asks language models. */
+const SPENDING: ReadonlyMap<string, string> = new Map([
+  ['POST /v1/agent/agents/{agent_id}/rehearsals', 'judge'],
 ]);
 
 const CONFIRM = {
@@ -129,17 +136,17 @@ function toolOf(method: Method, path: string, operation: Operation): ApiTool | n
     (each) => each.in === 'header' && each.name === 'idempotency-key',
   );
   const isConfirmed = method !== 'GET' && !UNCONFIRMED.has(route);
-  const need = isConfirmed ? ['Needs `confirm: true`.'] : [];
+  const spendsBy = SPENDING.get(route) ?? null;
   const properties = {
     ...Object.fromEntries(parameters.map((each) => [each.name, described(each)])),
     ...(body && { body: outlineOf(body.schema, `Whole schema: ${schemaUri(name)}`) }),
     ...(isIdempotent && { idempotency_key: IDEMPOTENCY_KEY }),
-    ...(isConfirmed && { confirm: CONFIRM }),
+    ...((isConfirmed || spendsBy !== null) && { confirm: CONFIRM }),
   };
   return {
     name,
     title: summary,
-    description: [description.replace(/\.?$/, '.'), route, ...need].join('\n'),
+    description: [description.replace(/\.?$/, '.'), route, ...needOf(isConfirmed, spendsBy)].join('\n'),
     inputSchema: {
       type: 'object',
       properties,
@@ -159,7 +166,14 @@ function toolOf(method: Method, path: string, operation: Operation): ApiTool | n
     isIdempotent,
     body: body?.encoding ?? null,
     isConfirmed,
+    spendsBy,
   };
+}
+
+function needOf(isConfirmed: boolean, spendsBy: string | null): string[] {
+  if (isConfirmed) return ['Needs `confirm: true`.'];
+  if (spendsBy === null) return [];
+  return [`With \`${spendsBy}\` it costs up to its \`max_cost\` and needs \`confirm: true\`.`];
 }
 
 function bodyOf({ requestBody }: Operation): {

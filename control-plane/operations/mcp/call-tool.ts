@@ -56,11 +56,12 @@ export async function callTool(
 }
 
 /** Why a call is not sent; null if it is. */
-function problemOf({ isConfirmed, title, known }: ApiTool, input: Readonly<Record<string, unknown>>) {
-  if (isConfirmed && input['confirm'] !== true)
+function problemOf(tool: ApiTool, input: Readonly<Record<string, unknown>>) {
+  const { isConfirmed, title, known } = tool;
+  if ((isConfirmed || isSpending(tool, input)) && input['confirm'] !== true)
     return (
-      `"${title}" takes effect at once. Tell the person what it will do and cost, and call the tool again ` +
-      'with confirm: true once they agree.'
+      `"${title}" ${isConfirmed ? 'takes effect at once' : 'with this body costs money'}. Tell the person ` +
+      'what it will do and cost, and call the tool again with confirm: true once they agree.'
     );
   const unknown = Object.keys(input).find((name) => !known.includes(name));
   if (unknown !== undefined) return `there is no parameter ${unknown}; there are: ${known.join(', ')}.`;
@@ -68,6 +69,10 @@ function problemOf({ isConfirmed, title, known }: ApiTool, input: Readonly<Recor
   if (typeof idempotency_key !== 'string' || /[^\x20-\x7e]/.test(idempotency_key))
     return 'idempotency_key must be a text of printable ASCII.';
   return typeof body === 'object' && body !== null ? null : 'body must be an object.';
+}
+
+function isSpending({ spendsBy }: ApiTool, { body }: Readonly<Record<string, unknown>>): boolean {
+  return spendsBy !== null && typeof body === 'object' && body !== null && spendsBy in body;
 }
 
 /** The address with its parameters filled in; null if one of the path is missing. */

@@ -89,6 +89,16 @@ describe('an assistant', () => {
     expect((await call('list_agent_published_versions', { agent_id })).versions).toEqual([]);
   });
 
+  it('rehearses a draft without confirmation, but not with a judge, which costs money', async () => {
+    const agent_id = await newAgent();
+    const rehearse = async (input: object) =>
+      JSON.stringify(await call('rehearse_agent_draft_on_its_latest_calls', { agent_id, ...input }));
+    const body = { calls: 10, judge: { max_cost: '0.10' } };
+    expect(await rehearse({ body })).toMatch(/Not done: .* costs money\. .* confirm: true/);
+    expect(await rehearse({ body, confirm: true })).not.toContain('Not done');
+    expect(await rehearse({ body: { calls: 10 } })).not.toContain('Not done');
+  });
+
   it('needs a confirmation for every change but that of a draft, a tool, a test or knowledge', async () => {
     const { tools } = await assistant.listTools();
     const changes = tools.filter(({ annotations }) => annotations?.readOnlyHint !== true);
