@@ -68,8 +68,11 @@ export function dueUpdate(before: Facts, after: Facts, hasNewEvents: boolean): D
   return { $bit: { due: { and: due | KEPT, or: bits } } };
 }
 
-/** Bits that other updates take away. */
-const KEPT = DUE_BITS.outbox | DUE_BITS.share | DUE_BITS.score;
+/**
+ * Bits that other updates take away, and those of a later release: while replicas are upgraded one by one, an
+ * earlier release must not clear what it does not know.
+ */
+const KEPT = ~(DUE_BITS.live | DUE_BITS.settlement | DUE_BITS.analysis | DUE_BITS.analysing);
 
 /** The part of an update that empties the outbox. */
 export const OUTBOX_DONE = { $bit: { due: { and: ~DUE_BITS.outbox } } } as const;

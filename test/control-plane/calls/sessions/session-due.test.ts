@@ -73,6 +73,14 @@ describe('what is due in a session', () => {
     expect(await dueOf(id)).toEqual(['analysis', 'score']);
   });
 
+  it('keeps the work that only a later release knows of, beside which this one may run', async () => {
+    const later = 1 << 20;
+    const id = await joined();
+    await api.context.models.sessions.updateOne({ _id: id }, { $bit: { due: { or: later } } });
+    await api.report(id, { type: 'ended', at: api.at(9_000), end_reason: 'user_hangup' });
+    expect(((await read(id)).due ?? 0) & later).toBe(later);
+  });
+
   it('keeps an event that comes while earlier ones are handed over', async () => {
     const id = await joined();
     const at = new Date(api.clock.wallTime());
