@@ -9,6 +9,7 @@ import { listOf, listQuery, queryFlag, searchPattern } from '../../platform/http
 import { keyedHeaders, makeOnce } from '../../platform/http/once-per-key.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
 import { findPage } from '../../platform/store/find-page.ts';
+import { forgetRegret } from '../../platform/store/forget-regret.ts';
 import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
 import { scorecardIdsOf } from '../../platform/store/models/scorecard-model.ts';
 import { agentRecord, profileFields, toAgentRecord } from './agent-record.ts';
@@ -144,16 +145,16 @@ async function deleteAgent(context: Context, teamId: string, agentId: string): P
   );
   await deleteRehearsals(context, agentId);
   await context.models.learnings.deleteOne({ _id: agentId });
-  await context.models.regrets.deleteOne({ _id: agentId });
-  await context.models.regretDays.deleteMany({ agent_id: agentId });
+  await forgetRegret(context, agentId);
   await context.models.shares.deleteOne({ _id: agentId });
   await context.models.versions.deleteMany({ agent_id: agentId });
   await removeScorecard(context, agentId);
   await removeFromQuota(context, { kind: 'agents', owner: teamId, id: agentId }, () =>
     context.models.agents.deleteOne({ _id: agentId, team_id: teamId }),
   );
-  // One that began meanwhile; a later one finds no agent, and removes itself.
+  // What began meanwhile; what comes later finds no agent, and removes itself.
   await deleteRehearsals(context, agentId);
+  await forgetRegret(context, agentId);
 }
 
 async function deleteRehearsals({ models }: Pick<Context, 'models'>, agentId: string): Promise<void> {

@@ -6,6 +6,7 @@
  */
 import { type BackgroundLoop, startBackgroundLoop } from '../../platform/background/background-loop.ts';
 import { type Context, now } from '../../platform/context.ts';
+import { forgetRegret } from '../../platform/store/forget-regret.ts';
 import { leaseHolder, takeLease } from '../../platform/store/lease.ts';
 import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
 import type { RegretDocument } from '../../platform/store/models/regret-model.ts';
@@ -136,5 +137,7 @@ async function measureNext(
     return false;
   } finally {
     await regrets.updateOne({ _id: id, lease_by: holder }, { $set: { lease_until: null } });
+    // Deleted meanwhile: what was stored after its deletion would stay.
+    if (!(await context.models.agents.exists({ _id: id }))) await forgetRegret(context, id);
   }
 }

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { measureRegret } from '#control-plane/jobs/regret/regret-runner.ts';
 import { enforceRetention } from '#control-plane/operations/privacy/retention.ts';
 import { storedLog } from '../../../runtime/replay/logged-call.ts';
@@ -36,6 +36,11 @@ const read = async (query = '') => {
 };
 const measure = (holder = 'alone') =>
   measureRegret(api.context, { holder, candidates: async () => new Map() });
+const leftOver = () =>
+  Promise.all([
+    api.context.models.regretDays.countDocuments({ agent_id: agentId }),
+    api.context.models.regrets.countDocuments({ _id: agentId }),
+  ]);
 /** Until what has ended is settled. */
 const later = () => api.clock.advance(70_000);
 
@@ -144,7 +149,20 @@ describe('the regret of an agent', () => {
     const path = `/v1/agent/agents/${agentId}`;
     expect((await api.request('GET', `${path}/regret`, { key: other.key })).status).toBe(404);
     await api.request('DELETE', path, { key: user.key });
-    expect(await api.context.models.regretDays.countDocuments({ agent_id: agentId })).toBe(0);
-    expect(await api.context.models.regrets.countDocuments({ _id: agentId })).toBe(0);
+    expect(await leftOver()).toEqual([0, 0]);
+  });
+
+  it('leaves nothing of an agent that is deleted while a worker measures its calls', async () => {
+    await endedCall(await storedLog(1));
+    await later();
+    const measured = api.dispatch.measureRegret.bind(api.dispatch);
+    const deletion = vi.spyOn(api.dispatch, 'measureRegret').mockImplementationOnce(async (calls) => {
+      await api.request('DELETE', `/v1/agent/agents/${agentId}`, { key: user.key });
+      return measured(calls);
+    });
+    await measure();
+    expect(deletion).toHaveBeenCalledOnce();
+    expect(await leftOver()).toEqual([0, 0]);
+    deletion.mockRestore();
   });
 });
