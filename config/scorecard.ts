@@ -29,7 +29,10 @@ const MAX_WORDS = 100;
 /** Prefix of the rate of a criterion: the calls in which it failed, of those judged. */
 export const CRITERION_PREFIX = 'criterion:';
 
-const limit = z.number().gt(0).lt(1);
+/** In place of a limit: it is learned from the agent's own calls. */
+export const LEARNED = 'learned';
+
+const limit = z.union([z.number().gt(0).lt(1), z.literal(LEARNED)]);
 
 const alertRule = z
   .strictObject({
@@ -42,7 +45,10 @@ const alertRule = z
     at_least_calls: z.number().int().min(10).max(100_000).exactOptional(),
   })
   .refine(({ above, below }) => above !== undefined || below !== undefined, 'set above, below, or both')
-  .refine(({ above = 1, below = 0 }) => above > below, 'above must be greater than below');
+  .refine(
+    ({ above = 1, below = 0 }) => above === LEARNED || below === LEARNED || above > below,
+    'above must be greater than below',
+  );
 export type AlertRule = z.output<typeof alertRule>;
 
 /** The section. */

@@ -139,7 +139,7 @@ export const scorecardAlert = z.object({
   calls: z.number().int().describe('Calls in which it can be told, since the rate began to change.'),
   hits: z.number().int().describe('How many of them count for the rate.'),
   observed: z.number().describe('hits / calls.'),
-  since: at.describe('When the first of these calls ended, RFC 3339 UTC.'),
+  since: at.describe('When the first of these calls began, RFC 3339 UTC.'),
   opened_at: at.describe('When the alert was opened, RFC 3339 UTC.'),
   closed_at: at.nullable().describe('When it was closed, RFC 3339 UTC; null while it is open.'),
   close_reason: z

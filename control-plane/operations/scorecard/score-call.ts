@@ -1,5 +1,5 @@
 /** The score of a call, and the sums over scored calls. Pure. */
-import { CALL_TAGS, type CallTagName } from '#config/scorecard.ts';
+import { CALL_TAGS, type CallTagName, CRITERION_PREFIX } from '#config/scorecard.ts';
 import type {
   CriterionResult,
   CriterionSums,
@@ -47,6 +47,14 @@ export function addSums(a: Sums, b: Sums): Sums {
     tags: CALL_TAGS.flatMap((tag) => ({ tag, calls: tags.get(tag) ?? 0 })).filter(({ calls }) => calls > 0),
     criteria: [...criteria.values()].sort((x, y) => (x.name < y.name ? -1 : 1)),
   };
+}
+
+/** Of these calls, how many show a rate as alerts name it, and how many of them count for it. */
+export function rateIn({ calls, tags, criteria }: Sums, rate: string): { hits: number; calls: number } {
+  if (!rate.startsWith(CRITERION_PREFIX))
+    return { hits: tags.find(({ tag }) => tag === rate)?.calls ?? 0, calls };
+  const found = criteria.find(({ name }) => CRITERION_PREFIX + name === rate);
+  return { hits: found?.failure ?? 0, calls: found ? found.success + found.failure : 0 };
 }
 
 /** The label by which calls are listed: a tag or a judged criterion, of one version or of any. */

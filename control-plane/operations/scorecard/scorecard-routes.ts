@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { wilson } from '#base/intervals.ts';
 import { fault } from '#config/errors.ts';
-import { CALL_TAGS, DEFAULT_AT_LEAST_CALLS } from '#config/scorecard.ts';
+import { type AlertRule, CALL_TAGS, DEFAULT_AT_LEAST_CALLS, LEARNED } from '#config/scorecard.ts';
 import { analysisResult } from '#protocol/session-record.ts';
 import { scorecardAlert } from '#protocol/webhook-events.ts';
 import { findAgent } from '../../catalogue/agents/agent-store.ts';
@@ -15,12 +15,18 @@ import { callerOf } from '../../platform/http/auth.ts';
 import { listOf, listQuery } from '../../platform/http/lists.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
 import { findPage } from '../../platform/store/find-page.ts';
-import type { ScoredCallDocument, ScoreWatchDocument } from '../../platform/store/models/scorecard-model.ts';
+import type {
+  LearnedBand,
+  ScoredCallDocument,
+  ScoreWatchDocument,
+} from '../../platform/store/models/scorecard-model.ts';
 import { readStored } from '../../platform/store/read-stored.ts';
 import { rangeOf, rangeQuery } from '../analytics/range.ts';
+import { LEARNING_CALLS } from './learn-band.ts';
 import { readScorecard, type VersionedSums } from './read-scorecard.ts';
 import { labelOf, type Sums } from './score-call.ts';
 import { alertRecord } from './tell-alerts.ts';
+import { limitOf } from './watch-rates.ts';
 
 /** Versions that an answer has, of all calls and of each bucket: some agents are published every hour. */
 const MOST_VERSIONS = 50;
@@ -100,6 +106,14 @@ const scoredCall = z.object({
     .describe('How its criteria were judged.'),
 });
 
+const learnedBand = z.object({
+  sides: z.array(z.enum(['above', 'below'])).describe('The limits that are learned; null until then.'),
+  calls: count.describe('Calls that show the rate, in the 28 days before.'),
+  hits: count.describe('How many of them count for it.'),
+  needed_calls: count.describe('Calls that a limit needs.'),
+  looked_at: timestamp.nullable().describe('When these calls were looked at last; null: not yet.'),
+});
+
 const alertsRecord = z.object({
   rules: z
     .array(
@@ -108,6 +122,7 @@ const alertsRecord = z.object({
         above: z.number().nullable().describe('Highest rate within the band; null without one.'),
         below: z.number().nullable().describe('Lowest rate within the band; null without one.'),
         at_least_calls: count.describe('Calls that an alert needs.'),
+        learned: learnedBand.exactOptional().describe('If a limit is to be learned: from which calls it is.'),
       }),
     )
     .describe('The rules of the published version.'),
@@ -235,11 +250,36 @@ async function readAlerts(context: Context, agentId: string): Promise<z.output<t
   const published = await newestVersion(context, agentId);
   const [watch] = await readStored<ScoreWatchDocument>(context.models.scoreWatches, { _id: agentId }, {});
   const rules = published?.config.scorecard?.alerts ?? [];
+  const states = new Map((watch?.rates ?? []).map((state) => [state.rule.rate, state]));
   return {
-    rules: rules.map(({ rate, above = null, below = null, at_least_calls = DEFAULT_AT_LEAST_CALLS }) => ({
-      ...{ rate, above, below, at_least_calls },
-    })),
+    rules: rules.map((rule) => ruleRecord(rule, states.get(rule.rate)?.learned)),
     open: (watch?.rates ?? []).flatMap(({ open }) => (open ? [alertRecord(open)] : [])),
     closed: (watch?.closed ?? []).map(alertRecord),
+  };
+}
+
+/** A band that was learned under an earlier rule about the same rate may have another side. */
+function ruleRecord(
+  rule: AlertRule,
+  learned: LearnedBand | undefined,
+): z.output<typeof alertsRecord>['rules'][number] {
+  const sides = (['above', 'below'] as const).filter((side) => rule[side] === LEARNED);
+  const state = { rule, ...(learned ? { learned } : {}) };
+  return {
+    rate: rule.rate,
+    above: limitOf(state, 'above'),
+    below: limitOf(state, 'below'),
+    at_least_calls: rule.at_least_calls ?? DEFAULT_AT_LEAST_CALLS,
+    ...(sides.length === 0
+      ? {}
+      : {
+          learned: {
+            sides,
+            calls: learned?.calls ?? 0,
+            hits: learned?.hits ?? 0,
+            needed_calls: LEARNING_CALLS,
+            looked_at: learned?.at.toISOString() ?? null,
+          },
+        }),
   };
 }

@@ -8,11 +8,15 @@ import type {
   ScoreWatchDocument,
   StoredAlert,
   UntoldAlert,
+  WatchedRate,
 } from '../../platform/store/models/scorecard-model.ts';
 import type { SessionHead } from '../../platform/store/models/session-model.ts';
 import { replaceGuarded } from '../../platform/store/replace-guarded.ts';
+import { STEP_MS } from '../analytics/range.ts';
+import { isLearningDue, LEARNING_DAYS, learnBand } from './learn-band.ts';
+import { readScorecard } from './read-scorecard.ts';
 import type { CallScore } from './score-call.ts';
-import { watchRates } from './watch-rates.ts';
+import { watchRates, withBand } from './watch-rates.ts';
 
 type Parts = Pick<Context, 'models' | 'caches' | 'clock' | 'metrics' | 'logger'>;
 
@@ -52,7 +56,7 @@ export async function storeWatch(
   const rules = published.config.scorecard?.alerts ?? [];
   const before = { rates: watch?.rates ?? [], closed: watch?.closed ?? [] };
   if (rules.length === 0 && before.rates.length === 0) return true;
-  const calls = added.map((one) => ({ score: one.score, endedAt: endOf(one) }));
+  const calls = added.map(({ score, session }) => ({ score, beganAt: session.created_at }));
   const { rates, closed, changed } = watchRates(before, calls, { rules, at: now(context), newId });
   // A session that has not been erased: its key seals the events.
   const keyed = added.findLast(({ session }) => session.wrapped_key !== null);
@@ -60,7 +64,7 @@ export async function storeWatch(
   const set = {
     team_id: first.session.team_id,
     rev: (watch?.rev ?? 0) + 1,
-    rates,
+    rates: await withLearnedBands(context, agentId, rates),
     closed,
     recent: listOf(watch?.recent ?? [], due, added),
     session_id: sessionId,
@@ -75,6 +79,25 @@ export async function storeWatch(
   );
   if (isStored) for (const alert of changed) tellOperator(context, agentId, alert);
   return isStored;
+}
+
+/**
+ * The bands are learned from the calls that are counted, these included, and hold for the next ones: no call
+ * speaks both for a limit and against it.
+ */
+async function withLearnedBands(
+  context: Parts,
+  agentId: string,
+  rates: readonly WatchedRate[],
+): Promise<WatchedRate[]> {
+  const at = now(context);
+  if (!rates.some((rate) => isLearningDue(rate, at))) return [...rates];
+  const toMs = at.getTime() + 1;
+  const range = { fromMs: toMs - LEARNING_DAYS * STEP_MS.day, toMs, interval: 'day' } as const;
+  const { totals } = await readScorecard(context, agentId, range);
+  return rates.map((rate) =>
+    isLearningDue(rate, at) ? withBand(rate, learnBand(rate.rule, totals.all, at)) : rate,
+  );
 }
 
 function withUntold(set: object, untold: readonly UntoldAlert[]) {

@@ -41,6 +41,7 @@ export const NO_EVIDENCE: StoredEvidence = {
 /** A call in which the rate can be told. */
 export interface RatedCall {
   readonly isHit: boolean;
+  /** When it began. */
   readonly at: Date;
 }
 
@@ -62,7 +63,7 @@ export function withCall(
     drift,
     calls: before.calls + 1,
     hits: before.hits + (isHit ? 1 : 0),
-    since: before.since ?? at,
+    since: before.since && before.since < at ? before.since : at,
   };
 }
 

@@ -1,11 +1,13 @@
 /** Watches the rates of an agent as its calls are counted: opens and closes alerts. Pure. */
-import { type AlertRule, CRITERION_PREFIX, DEFAULT_AT_LEAST_CALLS } from '#config/scorecard.ts';
+import { type AlertRule, CRITERION_PREFIX, DEFAULT_AT_LEAST_CALLS, LEARNED } from '#config/scorecard.ts';
 import type {
   AlertSide,
+  LearnedBand,
   ScoreWatchDocument,
   StoredAlert,
   WatchedRate,
 } from '../../platform/store/models/scorecard-model.ts';
+import { afterLearning } from './learn-band.ts';
 import type { CallScore } from './score-call.ts';
 import {
   CALLS_PER_FALSE_ALARM,
@@ -21,7 +23,7 @@ const MOST_CLOSED = 50;
 /** A counted call. */
 export interface WatchedCall {
   readonly score: CallScore;
-  readonly endedAt: Date;
+  readonly beganAt: Date;
 }
 
 /** The rules that are watched; time and ids of new alerts. */
@@ -48,7 +50,7 @@ export function watchRates(
     for (const call of calls) {
       const isHit = hitOf(rule.rate, call.score);
       if (isHit === null) continue;
-      const next = step(watched, { isHit, at: call.endedAt }, { at, newId });
+      const next = step(watched, { isHit, at: call.beganAt }, { at, newId });
       watched = next.watched;
       if (next.changed) changed.push(next.changed);
     }
@@ -60,6 +62,17 @@ export function watchRates(
 
 function newRate(rule: AlertRule): WatchedRate {
   return { rule, above: NO_EVIDENCE, below: NO_EVIDENCE, open: null };
+}
+
+/** The limit on a side: as it is set, or as it was learned; null without one. */
+export function limitOf({ rule, learned }: Pick<WatchedRate, 'rule' | 'learned'>, side: AlertSide) {
+  const limit = rule[side] ?? null;
+  return limit === LEARNED ? (learned?.[side] ?? null) : limit;
+}
+
+/** With a band that was learned anew; what spoke against the one before says nothing about it. */
+export function withBand({ rule }: WatchedRate, learned: LearnedBand): WatchedRate {
+  return { ...newRate(rule), learned };
 }
 
 function isSame(a: AlertRule, b: AlertRule): boolean {
@@ -88,31 +101,20 @@ function step(watched: WatchedRate, call: Call, making: Pick<Watching, 'at' | 'n
   return watched.open ? stepOpen(watched, watched.open, call, making) : stepCalm(watched, call, making);
 }
 
-function stepCalm(
-  { rule, ...before }: WatchedRate,
-  call: Call,
-  { at, newId }: Pick<Watching, 'at' | 'newId'>,
-): Stepped {
+function stepCalm(before: WatchedRate, call: Call, { at, newId }: Pick<Watching, 'at' | 'newId'>): Stepped {
   const after: WatchedRate = {
-    rule,
-    open: null,
-    above:
-      rule.above === undefined
-        ? NO_EVIDENCE
-        : withCall(before.above, { limit: rule.above, side: 'above' }, call),
-    below:
-      rule.below === undefined
-        ? NO_EVIDENCE
-        : withCall(before.below, { limit: rule.below, side: 'below' }, call),
+    ...calm(before),
+    above: evidenceOn('above', before, call),
+    below: evidenceOn('below', before, call),
   };
   for (const side of ['above', 'below'] as const) {
     const { calls, hits, since } = after[side];
-    const limit = rule[side];
-    const isEnough = calls >= (rule.at_least_calls ?? DEFAULT_AT_LEAST_CALLS);
-    if (limit === undefined || !isEnough || strengthOf(after[side]) < CALLS_PER_FALSE_ALARM) continue;
+    const limit = limitOf(before, side);
+    const isEnough = calls >= (before.rule.at_least_calls ?? DEFAULT_AT_LEAST_CALLS);
+    if (limit === null || !isEnough || strengthOf(after[side]) < CALLS_PER_FALSE_ALARM) continue;
     const open: StoredAlert = {
       alert_id: newId(),
-      rate: rule.rate,
+      rate: before.rule.rate,
       side,
       limit,
       opened_at: at,
@@ -122,24 +124,34 @@ function stepCalm(
       closed_at: null,
       close_reason: null,
     };
-    return { watched: { rule, above: NO_EVIDENCE, below: NO_EVIDENCE, open }, changed: open };
+    return { watched: { ...calm(before), open }, changed: open };
   }
   return { watched: after, changed: null };
 }
 
+function evidenceOn(side: AlertSide, before: WatchedRate, call: Call) {
+  const limit = limitOf(before, side);
+  return limit === null ? NO_EVIDENCE : withCall(before[side], { limit, side }, call);
+}
+
 /** Evidence of the return is kept on the other side, against the limit that was passed. */
-function stepOpen(
-  { rule, ...before }: WatchedRate,
-  open: StoredAlert,
-  call: Call,
-  { at }: Pick<Watching, 'at'>,
-): Stepped {
+function stepOpen(before: WatchedRate, open: StoredAlert, call: Call, { at }: Pick<Watching, 'at'>): Stepped {
   const back: AlertSide = open.side === 'above' ? 'below' : 'above';
   const evidence = withCall(before[back], { limit: open.limit, side: back }, call);
   if (strengthOf(evidence) >= CALLS_PER_FALSE_RETURN)
-    return {
-      watched: newRate(rule),
-      changed: { ...open, closed_at: at, close_reason: 'returned' },
-    };
-  return { watched: { rule, above: NO_EVIDENCE, below: NO_EVIDENCE, [back]: evidence, open }, changed: null };
+    return { watched: calmAfter(before, at), changed: { ...open, closed_at: at, close_reason: 'returned' } };
+  return { watched: { ...calm(before), [back]: evidence, open }, changed: null };
+}
+
+/** The rule and its band, without evidence or alert. */
+function calm({ rule, learned }: WatchedRate): WatchedRate {
+  return { ...newRate(rule), ...(learned ? { learned } : {}) };
+}
+
+/** The calls of the alert are not learned from. */
+function calmAfter({ rule, learned }: WatchedRate, at: Date): WatchedRate {
+  return calm({
+    ...newRate(rule),
+    ...(learned ? { learned: { ...learned, again_at: afterLearning(at) } } : {}),
+  });
 }

@@ -82,9 +82,23 @@ export interface StoredEvidence {
   readonly since: Date | null;
 }
 
+/** A band that was learned from an agent's own calls (`learn-band.ts`). */
+export interface LearnedBand {
+  /** When these calls were looked at, when they will be again, and what the rate was made of. */
+  readonly at: Date;
+  readonly again_at: Date;
+  readonly calls: number;
+  readonly hits: number;
+  /** Null where no limit is learned: it is set, not wanted, or these calls are too few for it. */
+  readonly above: number | null;
+  readonly below: number | null;
+}
+
 /** The state of a rule. */
 export interface WatchedRate {
   readonly rule: AlertRule;
+  /** Absent until calls were looked at, and for a rule whose limits are set. */
+  readonly learned?: LearnedBand;
   readonly above: StoredEvidence;
   readonly below: StoredEvidence;
   /** The open alert; null if the rate is in its band. */

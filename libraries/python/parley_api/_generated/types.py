@@ -1785,10 +1785,14 @@ class _AgentConfigScorecardAlert(TypedDict):
 
 
 class AgentConfigScorecardAlert(_AgentConfigScorecardAlert, total=False):
-    above: float
-    """The rate leaves its band above this, 0 to 1; absent: no upper limit."""
-    below: float
-    """The rate leaves its band below this, 0 to 1; absent: no lower limit."""
+    above: Union[Literal["learned"], float]
+    """The rate leaves its band above this, 0 to 1; `learned`: above what its calls of the last 28 days show;
+    absent: no upper limit.
+    """
+    below: Union[Literal["learned"], float]
+    """The rate leaves its band below this, 0 to 1; `learned`: below what its calls of the last 28 days show;
+    absent: no lower limit.
+    """
     at_least_calls: int
     """Calls that an alert needs; absent: 30."""
 
@@ -2500,7 +2504,20 @@ AgentScorecard = TypedDict("AgentScorecard", {
 })
 
 
-class AgentScorecardAlertsRule(TypedDict):
+class AgentScorecardAlertsRuleLearned(TypedDict):
+    sides: List[Literal["above", "below"]]
+    """The limits that are learned; null until then."""
+    calls: int
+    """Calls that show the rate, in the 28 days before."""
+    hits: int
+    """How many of them count for it."""
+    needed_calls: int
+    """Calls that a limit needs."""
+    looked_at: Union[str, None]
+    """When these calls were looked at last; null: not yet."""
+
+
+class _AgentScorecardAlertsRule(TypedDict):
     rate: str
     """The rate that is watched."""
     above: Union[float, None]
@@ -2509,6 +2526,11 @@ class AgentScorecardAlertsRule(TypedDict):
     """Lowest rate within the band; null without one."""
     at_least_calls: int
     """Calls that an alert needs."""
+
+
+class AgentScorecardAlertsRule(_AgentScorecardAlertsRule, total=False):
+    learned: AgentScorecardAlertsRuleLearned
+    """If a limit is to be learned: from which calls it is."""
 
 
 class AgentScorecardAlertsOpen(TypedDict):
@@ -2527,7 +2549,7 @@ class AgentScorecardAlertsOpen(TypedDict):
     observed: float
     """hits / calls."""
     since: str
-    """When the first of these calls ended, RFC 3339 UTC."""
+    """When the first of these calls began, RFC 3339 UTC."""
     opened_at: str
     """When the alert was opened, RFC 3339 UTC."""
     closed_at: Union[str, None]
@@ -6649,7 +6671,7 @@ class ScorecardAlertEventAlert(TypedDict):
     observed: float
     """hits / calls."""
     since: str
-    """When the first of these calls ended, RFC 3339 UTC."""
+    """When the first of these calls began, RFC 3339 UTC."""
     opened_at: str
     """When the alert was opened, RFC 3339 UTC."""
     closed_at: Union[str, None]

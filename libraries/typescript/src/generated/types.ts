@@ -1937,10 +1937,16 @@ export interface AgentConfigScorecardAlert {
    * count.
    */
   rate: string;
-  /** The rate leaves its band above this, 0 to 1; absent: no upper limit. */
-  above?: number | undefined;
-  /** The rate leaves its band below this, 0 to 1; absent: no lower limit. */
-  below?: number | undefined;
+  /**
+   * The rate leaves its band above this, 0 to 1; `learned`: above what its calls of the last 28 days show;
+   * absent: no upper limit.
+   */
+  above?: number | 'learned' | undefined;
+  /**
+   * The rate leaves its band below this, 0 to 1; `learned`: below what its calls of the last 28 days show;
+   * absent: no lower limit.
+   */
+  below?: number | 'learned' | undefined;
   /** Calls that an alert needs; absent: 30. */
   at_least_calls?: number | undefined;
 }
@@ -2689,6 +2695,19 @@ export interface AgentScorecard {
   buckets: AgentScorecardBucket[];
 }
 
+export interface AgentScorecardAlertsRuleLearned {
+  /** The limits that are learned; null until then. */
+  sides: ('above' | 'below')[];
+  /** Calls that show the rate, in the 28 days before. */
+  calls: number;
+  /** How many of them count for it. */
+  hits: number;
+  /** Calls that a limit needs. */
+  needed_calls: number;
+  /** When these calls were looked at last; null: not yet. */
+  looked_at: string | null;
+}
+
 export interface AgentScorecardAlertsRule {
   /** The rate that is watched. */
   rate: string;
@@ -2698,6 +2717,8 @@ export interface AgentScorecardAlertsRule {
   below: number | null;
   /** Calls that an alert needs. */
   at_least_calls: number;
+  /** If a limit is to be learned: from which calls it is. */
+  learned?: AgentScorecardAlertsRuleLearned | undefined;
 }
 
 export interface AgentScorecardAlertsOpen {
@@ -2715,7 +2736,7 @@ export interface AgentScorecardAlertsOpen {
   hits: number;
   /** hits / calls. */
   observed: number;
-  /** When the first of these calls ended, RFC 3339 UTC. */
+  /** When the first of these calls began, RFC 3339 UTC. */
   since: string;
   /** When the alert was opened, RFC 3339 UTC. */
   opened_at: string;
@@ -6973,7 +6994,7 @@ export interface ScorecardAlertEventAlert {
   hits: number;
   /** hits / calls. */
   observed: number;
-  /** When the first of these calls ended, RFC 3339 UTC. */
+  /** When the first of these calls began, RFC 3339 UTC. */
   since: string;
   /** When the alert was opened, RFC 3339 UTC. */
   opened_at: string;

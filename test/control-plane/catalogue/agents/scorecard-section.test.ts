@@ -44,6 +44,11 @@ describe('the rules of a scorecard', () => {
     expect(replaced.scorecard).toEqual({ slow_tool_ms: 500 });
   });
 
+  it('may have limits that are learned', async () => {
+    const scorecard = { alerts: [{ rate: 'loop', above: 'learned', below: 'learned' }] };
+    expect((await patch(await newAgent(), { scorecard })).body.scorecard).toEqual(scorecard);
+  });
+
   it('do not reach a worker, of which an earlier one knows every section', async () => {
     const agent_id = await api.publishAgent(user, { scorecard: { dead_air_ms: 2_000 } });
     await api.request('POST', '/v1/agent/sessions', { key: user.key, body: { agent_id } });
@@ -56,6 +61,7 @@ describe('the rules of a scorecard', () => {
     { alerts: [{ rate: 'loop' }] },
     { alerts: [{ rate: 'loop', above: 0.1, below: 0.2 }] },
     { alerts: [{ rate: 'loop', above: 1 }] },
+    { alerts: [{ rate: 'loop', above: 'guessed' }] },
     {
       alerts: [
         { rate: 'loop', above: 0.1 },

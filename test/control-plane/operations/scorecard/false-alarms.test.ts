@@ -26,7 +26,7 @@ function run(seed: number, phases: readonly Phase[], rule: AlertRule = RULE) {
     for (let left = calls; left > 0; left--) {
       call += 1;
       const score = { tags: random.chance(rate) ? (['dead_air'] as const) : [], criteria: [] };
-      const next = watchRates(watched, [{ score, endedAt: AT }], {
+      const next = watchRates(watched, [{ score, beganAt: AT }], {
         rules: [rule],
         at: AT,
         newId: () => String(call),

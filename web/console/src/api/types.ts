@@ -174,8 +174,8 @@ export type AgentConfig = {
     anger_words?: string[];
     alerts?: {
       rate: string;
-      above?: number;
-      below?: number;
+      above?: number | "learned";
+      below?: number | "learned";
       at_least_calls?: number;
     }[];
   };
@@ -1559,6 +1559,13 @@ export type ScorecardAlerts = {
     above: number | null;
     below: number | null;
     at_least_calls: number;
+    learned?: {
+      sides: ("above" | "below")[];
+      calls: number;
+      hits: number;
+      needed_calls: number;
+      looked_at: string | null;
+    };
   }[];
   open: {
     alert_id: string;
@@ -2515,8 +2522,8 @@ export type Version = {
       anger_words?: string[];
       alerts?: {
         rate: string;
-        above?: number;
-        below?: number;
+        above?: number | "learned";
+        below?: number | "learned";
         at_least_calls?: number;
       }[];
     };
