@@ -12,6 +12,7 @@ import { readCallFile, splitCallFile } from '#protocol/call-file.ts';
 import { voiceTest } from '#protocol/voice-test.ts';
 import { openWebhookReceiver, type WebhookReceiver } from '#test/fakes/webhook-receiver.ts';
 import { describeNeeds, has, itNeeds } from '#test/needs.ts';
+import { setAlerts } from './alert-rules-page.ts';
 import { ConsolePage } from './console-page.ts';
 import { everyPage } from './console-pages.ts';
 import { describeFirstSteps } from './first-steps.ts';
@@ -153,6 +154,12 @@ describeNeeds(NEEDED)('the console', () => {
       await dialog.getByText('No numbers are available there. Try another area code.').waitFor();
       await person.close();
     },
+  );
+
+  itNeeds(['chromium'])(
+    'sets alerts about rates, says what is wrong with one, and shows what is watched once they are published',
+    AT_ONCE,
+    () => setAlerts(browser, product, PHONE),
   );
 
   itNeeds(['chromium'])(

@@ -166,7 +166,7 @@ function Panels({ agent, saved, editor, isDirty }: PanelsProps) {
         <TryInWriting agent={agent} />
       </Tabs.Panel>
       <Tabs.Panel value="scorecard">
-        <ScorecardTab agent={agent} />
+        <ScorecardTab agent={agent} editor={editor} />
       </Tabs.Panel>
       <Tabs.Panel value="versions">
         <VersionsTab agent={agent} draft={saved} />

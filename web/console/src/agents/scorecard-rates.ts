@@ -2,7 +2,8 @@
 import type { Scorecard } from '../api/types.ts';
 import { words } from '../parts/format.ts';
 
-const CRITERION = 'criterion:';
+/** Prefix of the rate of a criterion. */
+export const CRITERION = 'criterion:';
 
 type Sums = Pick<Scorecard['totals'], 'calls' | 'tags' | 'criteria'>;
 

@@ -1,16 +1,18 @@
 /** The scorecard of an agent: each rate by version and over time, the calls behind it, and its alerts. */
 import { Button, Group, Stack, Table, Text } from '@mantine/core';
-import { Link } from 'wouter';
-import { useList, useRead } from '../api/queries.ts';
-import type { Agent, Scorecard, ScoredCalls } from '../api/types.ts';
+import { useRead } from '../api/queries.ts';
+import type { Agent, Scorecard } from '../api/types.ts';
 import { useFilters } from '../parts/filters.tsx';
-import { dateTime, duration, percent, words } from '../parts/format.ts';
+import { percent } from '../parts/format.ts';
 import { Section } from '../parts/page.tsx';
 import { labelOfInterval, PeriodControl, usePeriod } from '../parts/period.tsx';
-import { Empty, Loaded, LoadedList } from '../parts/states.tsx';
+import { Empty, Loaded } from '../parts/states.tsx';
 import { DataTable } from '../parts/table.tsx';
+import { AlertRulesSection } from './alert-rules-section.tsx';
+import type { EditorProps } from './draft.ts';
 import { ScorecardAlertsSection } from './scorecard-alerts.tsx';
-import { criterionOf, labelOf, type Rate, rateNames, rateOf } from './scorecard-rates.ts';
+import { labelOf, type Rate, rateNames, rateOf } from './scorecard-rates.ts';
+import { ScoredCallsList } from './scored-calls.tsx';
 import { VersionLines } from './version-lines.tsx';
 
 const REFRESH_MS = 30_000;
@@ -18,7 +20,7 @@ const DEFAULT_RATE = 'dead_air';
 /** Versions shown beside each other, the newest ones. */
 const MOST_VERSIONS = 4;
 
-export function ScorecardTab({ agent }: { agent: Agent }) {
+export function ScorecardTab({ agent, editor }: { agent: Agent; editor: EditorProps }) {
   const state = useFilters(['days', 'rate']);
   const period = usePeriod(state);
   const path = `/v1/agent/agents/${agent.agent_id}/scorecard`;
@@ -42,11 +44,14 @@ export function ScorecardTab({ agent }: { agent: Agent }) {
             <>
               <Rates scorecard={found} chosen={rate} onChoose={(value) => state.set('rate', value)} />
               <OverTime scorecard={found} rate={rate} />
-              <Calls path={path} rate={rate} from={period.from} />
+              <Section title="The calls behind it">
+                <ScoredCallsList path={path} rate={rate} from={period.from} />
+              </Section>
             </>
           )
         }
       </Loaded>
+      <AlertRulesSection {...editor} />
     </Stack>
   );
 }
@@ -130,37 +135,6 @@ function OverTime({
   return (
     <Section title={`${labelOf(rate)} over time, % of calls`}>
       <VersionLines h={220} withLegend yAxisProps={{ domain: [0, 'auto'] }} versions={versions} rows={rows} />
-    </Section>
-  );
-}
-
-function Calls({ path, rate, from }: { path: string; rate: string; from: string }) {
-  const criterion = criterionOf(rate);
-  const list = useList(`${path}/calls`, (page: ScoredCalls) => page.calls, {
-    from,
-    ...(criterion === null ? { tag: rate } : { criterion }),
-  });
-  return (
-    <Section title="The calls behind it">
-      <LoadedList list={list} empty={<Text c="dimmed">None in this period.</Text>}>
-        {(rows) => (
-          <DataTable label="Calls" heads={['Began', 'Version', 'Length', 'Noticed', 'Ended by']}>
-            {rows.map((row) => (
-              <Table.Tr key={row.session_id}>
-                <Table.Td>
-                  <Link className="row-link" href={`/calls/${row.session_id}`}>
-                    {dateTime(row.created_at)}
-                  </Link>
-                </Table.Td>
-                <Table.Td className="tabular">{row.version_number}</Table.Td>
-                <Table.Td className="tabular">{duration(row.duration_seconds)}</Table.Td>
-                <Table.Td>{row.tags.map(words).join(', ') || '–'}</Table.Td>
-                <Table.Td>{row.end_reason === null ? '–' : words(row.end_reason)}</Table.Td>
-              </Table.Tr>
-            ))}
-          </DataTable>
-        )}
-      </LoadedList>
     </Section>
   );
 }
