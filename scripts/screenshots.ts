@@ -1,7 +1,9 @@
 /**
  * `npm run docs:screenshots`: takes the pictures of the documentation from the real pages of a product it
  * starts, after real calls: the talk page, every page of the console (also in dark mode and on a phone), the
- * API reference, and the widget on a page of its own. Needs Chromium, and port 5060 free.
+ * API reference, and the widget on a page of its own. Pages about changes over time show simulated calls of
+ * three weeks. `npm run docs:screenshots -- agent-scorecard` takes the pictures of this page of the console
+ * only. Needs Chromium, and port 5060 free.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,6 +16,7 @@ import { recordWav } from '#test/journeys/microphone.ts';
 import { type Product, startProduct } from '#test/journeys/product.ts';
 import { launchBrowser, TalkPage } from '#test/journeys/talk-page.ts';
 import { demoAgentId } from '#test/journeys/tenant.ts';
+import { makePastCalls, type PastAgents } from './past-calls.ts';
 import { takeWidget } from './widget-pictures.ts';
 
 const IMAGES = join(import.meta.dirname, '../docs/images');
@@ -28,22 +31,34 @@ const WAITING_MS = 350;
 /** What the caller says in the call shown, and when. */
 const MICROPHONE = [11, 'What are your opening hours?', 30] as const;
 
+/** Pages of the console that are wanted; none: everything. */
+const WANTED = new Set(process.argv.slice(2));
+
 async function run(): Promise<void> {
   mkdirSync(join(IMAGES, 'console'), { recursive: true });
   const folder = mkdtempSync(join(tmpdir(), 'screenshots-'));
   const microphone = join(folder, 'microphone.wav');
   writeFileSync(microphone, recordWav(MICROPHONE, 48_000));
+  const dataDir = join(folder, 'data');
+  const past = await makePastCalls(dataDir);
   const [product, browser, receiver] = await Promise.all([
-    startProduct({ environment: { SIP_PORT: '5060' } }),
+    startProduct({ dataDir, environment: { SIP_PORT: '5060' } }),
     launchBrowser(microphone),
     openWebhookReceiver(),
   ]);
   try {
+    await takeConsole(browser, product, { key: past.key, pages: pastPages(past) });
+    if (WANTED.size > 0 && [...WANTED].every((name) => name in pastPages(past))) return;
     const places = await seed(product, `${receiver.url}/calls`);
     const callId = await haveSpokenCall(browser, product);
     const textId = await haveWrittenConversation(product, places.agentId);
-    await takeTalk(browser, product);
-    await takeConsole(browser, product, { ...places, callId, textId });
+    if (WANTED.size === 0) await takeTalk(browser, product);
+    await takeConsole(browser, product, {
+      key: product.rootKey,
+      pages: consolePages({ ...places, callId, textId }),
+    });
+    await takeSignIn(browser, product);
+    if (WANTED.size > 0) return;
     await takeCallFile(browser, product, { callId, folder });
     await takeApi(browser, product);
     await takeWidget(browser, product, take);
@@ -184,12 +199,26 @@ async function takeTalk(browser: Browser, product: Product): Promise<void> {
   await visitor.close();
 }
 
-async function takeConsole(
-  browser: Browser,
-  product: Product,
-  { agentId, batchId, toolId, callId, textId }: Places & { readonly callId: string; readonly textId: string },
-): Promise<void> {
-  const pages: Readonly<Record<string, string>> = {
+/** Pages of an account whose agents have weeks of calls. */
+function pastPages({ deskId, learnerId }: PastAgents): Readonly<Record<string, string>> {
+  return {
+    'agent-scorecard': `/agents/${deskId}/scorecard`,
+    'agent-alerts': `/agents/${deskId}/scorecard`,
+    'agent-share': `/agents/${deskId}/versions`,
+    'agent-regret': `/agents/${learnerId}/conversation`,
+    'agent-rehearsal': `/agents/${deskId}`,
+  };
+}
+
+/** Pages of the operator's account. */
+function consolePages({
+  agentId,
+  batchId,
+  toolId,
+  callId,
+  textId,
+}: Places & { readonly callId: string; readonly textId: string }): Readonly<Record<string, string>> {
+  return {
     overview: '',
     agents: '/agents',
     'agent-prompt': `/agents/${agentId}`,
@@ -198,7 +227,6 @@ async function takeConsole(
     'agent-tools': `/agents/${agentId}/tools`,
     'agent-conversation': `/agents/${agentId}/conversation`,
     'agent-tuning': `/agents/${agentId}/conversation`,
-    'agent-rehearsal': `/agents/${agentId}`,
     'agent-phone': `/agents/${agentId}/phone`,
     'agent-analysis': `/agents/${agentId}/analysis`,
     'agent-test-call': `/agents/${agentId}/test`,
@@ -222,13 +250,22 @@ async function takeConsole(
     wallet: '/wallet',
     keys: '/keys',
   };
+}
+
+async function takeConsole(
+  browser: Browser,
+  product: Product,
+  { key, pages }: { readonly key: string; readonly pages: Readonly<Record<string, string>> },
+): Promise<void> {
+  const names = Object.keys(pages).filter((name) => WANTED.size === 0 || WANTED.has(name));
   const visits = [
-    { suffix: '', names: Object.keys(pages), options: { viewport: VIEWPORT } },
-    { suffix: '-dark', names: Object.keys(pages), options: { viewport: VIEWPORT, colorScheme: 'dark' } },
-    { suffix: '-phone', names: Object.keys(pages), options: { viewport: PHONE } },
+    { suffix: '', options: { viewport: VIEWPORT } },
+    { suffix: '-dark', options: { viewport: VIEWPORT, colorScheme: 'dark' } },
+    { suffix: '-phone', options: { viewport: PHONE } },
   ] as const;
-  for (const { suffix, names, options } of visits) {
-    const person = await ConsolePage.open(browser, product, { key: product.rootKey, ...options });
+  for (const { suffix, options } of visits) {
+    if (names.length === 0) return;
+    const person = await ConsolePage.open(browser, product, { key, ...options });
     for (const name of names) {
       await person.go(pages[name] ?? '');
       if (name === 'call')
@@ -240,6 +277,10 @@ async function takeConsole(
     }
     await person.close();
   }
+}
+
+async function takeSignIn(browser: Browser, product: Product): Promise<void> {
+  if (WANTED.size > 0 && !WANTED.has('sign-in')) return;
   const visitor = await ConsolePage.open(browser, product, { viewport: VIEWPORT });
   await visitor.go('');
   await take(visitor.page, 'console/sign-in');
@@ -260,10 +301,27 @@ const ACTIONS: Readonly<Record<string, (person: ConsolePage) => Promise<void>>> 
     await section.getByText(/^Computed over/).waitFor();
     await toTop(person, section);
   },
+  'agent-scorecard': async (person) => {
+    await person.page.getByRole('region', { name: 'The calls behind it' }).waitFor();
+    await toTop(person, person.page.getByRole('alert'));
+  },
+  'agent-alerts': async (person) => {
+    const section = person.page.getByRole('region', { name: 'Alerts about rates' });
+    await section.waitFor();
+    await toTop(person, section);
+  },
+  'agent-share': async (person) => {
+    await toTop(person, person.page.getByRole('region', { name: 'Share of calls' }));
+  },
+  'agent-regret': async (person) => {
+    const section = person.page.getByRole('region', { name: 'Regret and learning' });
+    await section.getByText('What it has done').or(section.getByRole('table')).first().waitFor();
+    await toTop(person, section);
+  },
   'agent-rehearsal': async (person) => {
     await person.press('Rehearse…');
     await person.press('Rehearse', person.page.getByRole('dialog'));
-    await person.see('Calls that would differ');
+    await person.see(/^\d+ calls? rehearsed/);
   },
 };
 

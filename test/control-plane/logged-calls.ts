@@ -34,12 +34,17 @@ export async function begunCall(
 
 /** Ends a call that has this flight log, or none. Throws if the log is refused. */
 export async function endCall(api: TestCalls, id: string, log: string | null): Promise<void> {
-  const bytes = Buffer.from(log ?? '');
+  await sendLog(api, id, log ?? '');
+  await api.report(id, { type: 'ended', at: api.at(), end_reason: 'user_hangup' });
+}
+
+/** Sends the flight log of a call. Throws if it is refused. */
+export async function sendLog(api: TestCalls, id: string, log: string): Promise<void> {
+  const bytes = Buffer.from(log);
   for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
     const chunk = at / PIECE_BYTES;
     const head = { type: 'flight_log', session_id: id, epoch: 1, chunk } satisfies PlainHead;
     const { payload } = await putUploads(api, [{ head, bytes: bytes.subarray(at, at + PIECE_BYTES) }]);
     if (JSON.parse(payload).refused?.length !== 0) throw new Error(`not stored: ${payload}`);
   }
-  await api.report(id, { type: 'ended', at: api.at(), end_reason: 'user_hangup' });
 }

@@ -4,6 +4,7 @@ import type { Context } from '#control-plane/platform/context.ts';
 import type { ScoreWatchDocument } from '#control-plane/platform/store/models/scorecard-model.ts';
 import { DUE_BITS } from '#control-plane/platform/store/session-due.ts';
 import type { AnalysisResult, SessionItem } from '#protocol/session-record.ts';
+import { LATENCY } from '../../calls/settlement/test-sessions.ts';
 import type { TestUser } from '../../test-api.ts';
 import type { TestCalls } from '../../test-calls.ts';
 import { copySession, skipAnalysis } from '../ended-sessions.ts';
@@ -14,6 +15,14 @@ export interface ScoredCall {
   readonly silentMs?: number;
   /** What the caller says. */
   readonly says?: readonly string[];
+  /** Both speak at once, ms. */
+  readonly overlapMs?: number;
+  /** A tool takes so long, ms. */
+  readonly toolMs?: number;
+  /** The wait for a reply, ms. */
+  readonly waitMs?: number;
+  /** How long the call lasts; 60 s. */
+  readonly lengthMs?: number;
   readonly booked?: AnalysisResult['criteria_results'][number]['result'];
 }
 
@@ -31,8 +40,12 @@ export class ScoredAgent {
     this.path = `/v1/agent/agents/${id}`;
   }
 
-  static async open(api: TestCalls, config: Record<string, unknown> = {}): Promise<ScoredAgent> {
-    const user = await api.createUser();
+  static async open(
+    api: TestCalls,
+    config: Record<string, unknown> = {},
+    account: Record<string, unknown> = {},
+  ): Promise<ScoredAgent> {
+    const user = await api.createUser(account);
     const criteria = [{ name: 'booked', description: 'A table was booked' }];
     const id = await api.publishAgent(user, { analysis: { criteria }, ...config });
     return new ScoredAgent(api, user, id);
@@ -51,17 +64,49 @@ export class ScoredAgent {
 
   /** A whole call by the web, whose analysis is there. Returns its session. */
   async call(happens: ScoredCall = {}): Promise<string> {
-    const made = await this.request('POST', '/v1/agent/sessions', { agent_id: this.id });
-    if (made.status !== 201) throw new Error(made.text);
-    const id: string = made.body.session_id;
-    await this.#report(id, happens);
-    await this.#judge(id, happens.booked);
+    const id = await this.begin();
+    await this.finish(id, happens);
     return id;
   }
 
-  async #report(id: string, { silentMs, says = [] }: ScoredCall): Promise<void> {
+  /** Begins a call by the web, of a person with this `end_user_id`. */
+  async begin(person?: string): Promise<string> {
+    const made = await this.request('POST', '/v1/agent/sessions', {
+      agent_id: this.id,
+      ...(person === undefined ? {} : { end_user_id: person }),
+    });
+    if (made.status !== 201) throw new Error(made.text);
+    return made.body.session_id;
+  }
+
+  /** The call goes so, and ends; its analysis is there. */
+  async finish(id: string, happens: ScoredCall): Promise<void> {
+    await this.#report(id, happens);
+    await this.#judge(id, happens.booked);
+  }
+
+  async #report(id: string, { says = [], lengthMs = 60_000, ...happens }: ScoredCall): Promise<void> {
     const at = this.#api.at;
     await this.#api.report(id, { type: 'joined', at: at() });
+    await this.#reportTimes(id, happens);
+    const items = says.map(
+      (content, index): SessionItem => ({
+        type: 'message',
+        role: 'user',
+        content,
+        turn_id: index + 1,
+        created_at: at(1_000 * (index + 1)),
+        id: `m${index + 1}`,
+      }),
+    );
+    if (items.length > 0) await this.#api.report(id, { type: 'items', items });
+    await this.#api.report(id, { type: 'ended', at: at(lengthMs), end_reason: 'user_hangup' });
+  }
+
+  async #reportTimes(id: string, { silentMs, overlapMs, toolMs, waitMs }: ScoredCall): Promise<void> {
+    const at = this.#api.at;
+    if (waitMs !== undefined)
+      await this.#api.report(id, { type: 'turn', latency: { ...LATENCY, total_ms: waitMs } });
     if (silentMs !== undefined)
       await this.#api.report(id, {
         type: 'silence',
@@ -74,18 +119,11 @@ export class ScoredAgent {
           decisions: [],
         },
       });
-    const items = says.map(
-      (content, index): SessionItem => ({
-        type: 'message',
-        role: 'user',
-        content,
-        turn_id: index + 1,
-        created_at: at(1_000 * (index + 1)),
-        id: `m${index + 1}`,
-      }),
-    );
-    if (items.length > 0) await this.#api.report(id, { type: 'items', items });
-    await this.#api.report(id, { type: 'ended', at: at(60_000), end_reason: 'user_hangup' });
+    if (overlapMs !== undefined) {
+      const overlap = { started_at: at(9_000), duration_ms: overlapMs, begun_by: 'agent' } as const;
+      await this.#api.report(id, { type: 'overlap', overlap });
+    }
+    if (toolMs !== undefined) await this.#api.report(id, { type: 'items', items: toolItems(at, toolMs) });
   }
 
   /** Runs the analysis as a worker would, or does without one. */
@@ -143,4 +181,22 @@ export class ScoredAgent {
     const found = await this.#api.context.models.scoreWatches.findById(this.id).lean<ScoreWatchDocument>();
     return found ?? undefined;
   }
+}
+
+/** A call of a tool that took so long, and its result. */
+function toolItems(at: (ms: number) => string, latencyMs: number): SessionItem[] {
+  const tool = { call_id: 'c', tool_name: 'find_booking', tool_source: null, turn_id: 1 } as const;
+  return [
+    { type: 'tool_call', ...tool, input: '{}', created_at: at(12_000) },
+    {
+      type: 'tool_result',
+      ...tool,
+      status: 'completed',
+      output: '{"table": 4}',
+      output_truncated: false,
+      error: null,
+      latency_ms: latencyMs,
+      created_at: at(12_000 + latencyMs),
+    },
+  ];
 }

@@ -7,7 +7,16 @@ import { call } from '../api/client.ts';
 import { useChange, useRead } from '../api/queries.ts';
 import type { Agent, Rehearsal } from '../api/types.ts';
 import { pathOfMoment } from '../calls/linked-moment.ts';
-import { dollars, milliseconds, percent, seconds, signedTime, withInterval, words } from '../parts/format.ts';
+import {
+  dollars,
+  milliseconds,
+  percent,
+  seconds,
+  signed,
+  signedTime,
+  withInterval,
+  words,
+} from '../parts/format.ts';
 import { Loaded } from '../parts/states.tsx';
 import { DataTable } from '../parts/table.tsx';
 import { CannotKnow } from './cannot-know.tsx';
@@ -107,7 +116,7 @@ function Scope({ record }: { record: Rehearsal }) {
       )}
       <Text size="sm" role="status">
         {status === 'running' ? 'So far: ' : ''}
-        {result.all.calls} calls rehearsed, {missing} left out ({left_out.no_log} without a whole log,{' '}
+        {countOf(result.all.calls)} rehearsed, {missing} left out ({left_out.no_log} without a whole log,{' '}
         {left_out.other_version} of another version, {left_out.unreadable} unreadable).
       </Text>
       {status === 'failed' && (
@@ -145,7 +154,7 @@ function AllFigures({ all }: { all: Figures }) {
       <Row name="Callers spared" value={cut_offs.spared} interval={shares(cut_offs.spared_share)} />
       <Row name="Perhaps cut off: unknown" value={cut_offs.unknown} interval="" />
       <Row
-        name="Waiting saved, in a turn"
+        name="Waiting saved, and in a turn"
         value={signedTime(waiting.saved_total_ms, seconds)}
         interval={withInterval(waiting.saved_ms_per_turn, (ms) => signedTime(ms, milliseconds))}
       />
@@ -154,7 +163,7 @@ function AllFigures({ all }: { all: Figures }) {
           key={name}
           name={`${name}, up to there`}
           value={`${was} → ${would_be}`}
-          interval={withInterval(change, (more) => `${more.toFixed(3)} in a call`)}
+          interval={`${withInterval(change, (more) => signed(more, 2))} in a call`}
         />
       ))}
     </DataTable>
@@ -219,4 +228,8 @@ function unknownOf({ judged }: Rehearsal): string[] {
 
 function shares(estimate: Estimate): string {
   return withInterval(estimate, percent);
+}
+
+function countOf(calls: number): string {
+  return calls === 1 ? '1 call' : `${calls.toLocaleString('en-US')} calls`;
 }

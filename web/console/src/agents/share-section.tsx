@@ -6,7 +6,7 @@ import { useChange, useRead } from '../api/queries.ts';
 import type { Agent, Share, VersionList } from '../api/types.ts';
 import { StateBadge } from '../parts/badges.tsx';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
-import { dateTime, duration, milliseconds } from '../parts/format.ts';
+import { dateTime, duration, milliseconds, signed } from '../parts/format.ts';
 import { Section } from '../parts/page.tsx';
 import { Loaded } from '../parts/states.tsx';
 import { DataTable } from '../parts/table.tsx';
@@ -120,7 +120,13 @@ function Comparison({ path, share }: { path: string; share: Share }) {
       </Text>
       <DataTable
         label="Versions compared"
-        heads={['', `Version ${share.version}`, `Version ${share.published_version}`, 'Difference', '']}
+        heads={[
+          'Measure',
+          `Version ${share.version}`,
+          `Version ${share.published_version}`,
+          'Difference, 99 % interval',
+          'Verdict',
+        ]}
       >
         <Row name="Calls" ours={arms.share.calls} theirs={arms.published.calls} />
         <Row
@@ -220,6 +226,7 @@ function percentOf(share: number): string {
   return `${Number((share * 100).toFixed(1))} %`;
 }
 
+/** With a minus sign where it is less. */
 function points(share: number): string {
-  return (share * 100).toFixed(1);
+  return signed(share * 100, 1);
 }

@@ -58,7 +58,8 @@ export function milliseconds(ms: number | null): string {
 
 /** Formats a waiting time in seconds. */
 export function seconds(ms: number): string {
-  return `${(ms / 1_000).toFixed(1)} s`;
+  const digits = { minimumFractionDigits: 1, maximumFractionDigits: 1 };
+  return `${(ms / 1_000).toLocaleString('en-US', digits)} s`;
 }
 
 /** Converts a code of the API such as `user_hangup` to words. */
@@ -70,6 +71,11 @@ export function words(code: string): string {
 /** Formats a share as a percentage. */
 export function percent(share: number | null): string {
   return share === null ? '–' : `${(share * 100).toFixed(share === 1 || share === 0 ? 0 : 1)} %`;
+}
+
+/** Formats a difference with so many decimal digits; what is less has a minus sign. */
+export function signed(difference: number, digits: number): string {
+  return difference.toFixed(digits).replace('-', '−');
 }
 
 /** Formats a difference of times; what is lost has a minus sign. */
