@@ -159,18 +159,25 @@ const STATES: Readonly<Record<string, MainThreadTimes['state']>> = { R: 'runnabl
 export function mainThreadTimes(pid: number): MainThreadTimes | null {
   if (!isLinux) return null;
   try {
-    const [ranNs, waitedNs] = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ');
-    const stat = readFileSync(`/proc/${pid}/task/${pid}/stat`, 'utf8');
-    // The name before it may itself contain brackets and spaces.
-    const letter = stat.charAt(stat.lastIndexOf(')') + 2);
-    return {
-      ranMs: Number(ranNs) / 1e6,
-      waitedMs: Number(waitedNs) / 1e6,
-      state: STATES[letter] ?? 'sleeping',
-    };
+    const [schedstat, stat] = ['schedstat', 'stat'].map((name) =>
+      readFileSync(`/proc/${pid}/task/${pid}/${name}`, 'utf8'),
+    );
+    return timesFrom(schedstat ?? '', stat ?? '');
   } catch {
     return null;
   }
+}
+
+/**
+ * Times in the text of these two files; null if the kernel does not count them. One without scheduler
+ * statistics writes zeros, by which an endless loop would never run.
+ */
+export function timesFrom(schedstat: string, stat: string): MainThreadTimes | null {
+  const [ranMs = 0, waitedMs = 0] = schedstat.split(' ').map((ns) => Number(ns) / 1e6);
+  if (!(ranMs > 0 && waitedMs >= 0)) return null;
+  // The name before it may itself contain brackets and spaces.
+  const letter = stat.charAt(stat.lastIndexOf(')') + 2);
+  return { ranMs, waitedMs, state: STATES[letter] ?? 'sleeping' };
 }
 
 /** A folder for temporary files. Unless it is in memory, writing to them may wait for a disk. */

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { jemallocEnvironment, mainThreadTimes } from '#base/platform.ts';
+import { jemallocEnvironment, mainThreadTimes, timesFrom } from '#base/platform.ts';
 
 describe('the operating system', () => {
   it('reports the times and the state of the main thread of a running process, and nothing of an ended one', async () => {
@@ -12,6 +12,20 @@ describe('the operating system', () => {
       });
     }
     expect(mainThreadTimes(2 ** 30)).toBeNull();
+  });
+
+  it.each([
+    ['R', 'runnable'],
+    ['D', 'blocked'],
+    ['S', 'sleeping'],
+    ['T', 'sleeping'],
+  ])('reads %s as the state %s, after a name with brackets and spaces', (letter, state) => {
+    const stat = `42 (D) R) ${letter} 1 42 42 0 -1 4194560`;
+    expect(timesFrom('2500000 1000000 7\n', stat)).toEqual({ ranMs: 2.5, waitedMs: 1, state });
+  });
+
+  it('reports nothing where the kernel keeps no statistics and writes zeros', () => {
+    expect(timesFrom('0 0 0\n', '42 (node) R 1 42')).toBeNull();
   });
 
   it.runIf(process.platform === 'linux')('tells a process that runs from one that is stopped', async () => {
