@@ -26,7 +26,7 @@ import { LEARNING_CALLS } from './learn-band.ts';
 import { readScorecard, type VersionedSums } from './read-scorecard.ts';
 import { labelOf, type Sums } from './score-call.ts';
 import { alertRecord } from './tell-alerts.ts';
-import { limitOf } from './watch-rates.ts';
+import { isSame, limitOf } from './watch-rates.ts';
 
 /** Versions that an answer has, of all calls and of each bucket: some agents are published every hour. */
 const MOST_VERSIONS = 50;
@@ -107,8 +107,10 @@ const scoredCall = z.object({
 });
 
 const learnedBand = z.object({
-  sides: z.array(z.enum(['above', 'below'])).describe('The limits that are learned; null until then.'),
-  calls: count.describe('Calls that show the rate, in the 28 days before.'),
+  sides: z
+    .array(z.enum(['above', 'below']))
+    .describe('The limits that are learned; above and below are null until they are.'),
+  calls: count.describe('Calls that showed the rate, in the 28 days before they were looked at.'),
   hits: count.describe('How many of them count for it.'),
   needed_calls: count.describe('Calls that a limit needs.'),
   looked_at: timestamp.nullable().describe('When these calls were looked at last; null: not yet.'),
@@ -250,15 +252,17 @@ async function readAlerts(context: Context, agentId: string): Promise<z.output<t
   const published = await newestVersion(context, agentId);
   const [watch] = await readStored<ScoreWatchDocument>(context.models.scoreWatches, { _id: agentId }, {});
   const rules = published?.config.scorecard?.alerts ?? [];
-  const states = new Map((watch?.rates ?? []).map((state) => [state.rule.rate, state]));
   return {
-    rules: rules.map((rule) => ruleRecord(rule, states.get(rule.rate)?.learned)),
+    rules: rules.map((rule) => {
+      // A rule that was changed is learned anew with the next call.
+      const state = watch?.rates.find((one) => isSame(one.rule, rule));
+      return ruleRecord(rule, state?.learned);
+    }),
     open: (watch?.rates ?? []).flatMap(({ open }) => (open ? [alertRecord(open)] : [])),
     closed: (watch?.closed ?? []).map(alertRecord),
   };
 }
 
-/** A band that was learned under an earlier rule about the same rate may have another side. */
 function ruleRecord(
   rule: AlertRule,
   learned: LearnedBand | undefined,

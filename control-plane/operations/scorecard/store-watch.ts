@@ -93,7 +93,9 @@ async function withLearnedBands(
   const at = now(context);
   if (!rates.some((rate) => isLearningDue(rate, at))) return [...rates];
   const toMs = at.getTime() + 1;
-  const range = { fromMs: toMs - LEARNING_DAYS * STEP_MS.day, toMs, interval: 'day' } as const;
+  // Sums are by the hour; the one in which an alert was closed is left out.
+  const fromMs = Math.ceil((toMs - LEARNING_DAYS * STEP_MS.day) / STEP_MS.hour) * STEP_MS.hour;
+  const range = { fromMs, toMs, interval: 'day' } as const;
   const { totals } = await readScorecard(context, agentId, range);
   return rates.map((rate) =>
     isLearningDue(rate, at) ? withBand(rate, learnBand(rate.rule, totals.all, at)) : rate,

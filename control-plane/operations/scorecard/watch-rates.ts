@@ -70,12 +70,16 @@ export function limitOf({ rule, learned }: Pick<WatchedRate, 'rule' | 'learned'>
   return limit === LEARNED ? (learned?.[side] ?? null) : limit;
 }
 
-/** With a band that was learned anew; what spoke against the one before says nothing about it. */
-export function withBand({ rule }: WatchedRate, learned: LearnedBand): WatchedRate {
-  return { ...newRate(rule), learned };
+/** With a band that was learned anew; what spoke against another limit says nothing about the new one. */
+export function withBand(before: WatchedRate, learned: LearnedBand): WatchedRate {
+  const after = { ...newRate(before.rule), learned };
+  const evidenceFor = (side: AlertSide) =>
+    limitOf(before, side) === limitOf(after, side) ? before[side] : NO_EVIDENCE;
+  return { ...after, above: evidenceFor('above'), below: evidenceFor('below') };
 }
 
-function isSame(a: AlertRule, b: AlertRule): boolean {
+/** Whether two rules are the same one, so that the state of a rate holds on. */
+export function isSame(a: AlertRule, b: AlertRule): boolean {
   return (
     a.rate === b.rate &&
     a.above === b.above &&

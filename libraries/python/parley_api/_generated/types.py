@@ -2506,9 +2506,9 @@ AgentScorecard = TypedDict("AgentScorecard", {
 
 class AgentScorecardAlertsRuleLearned(TypedDict):
     sides: List[Literal["above", "below"]]
-    """The limits that are learned; null until then."""
+    """The limits that are learned; above and below are null until they are."""
     calls: int
-    """Calls that show the rate, in the 28 days before."""
+    """Calls that showed the rate, in the 28 days before they were looked at."""
     hits: int
     """How many of them count for it."""
     needed_calls: int

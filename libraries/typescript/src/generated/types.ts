@@ -2696,9 +2696,9 @@ export interface AgentScorecard {
 }
 
 export interface AgentScorecardAlertsRuleLearned {
-  /** The limits that are learned; null until then. */
+  /** The limits that are learned; above and below are null until they are. */
   sides: ('above' | 'below')[];
-  /** Calls that show the rate, in the 28 days before. */
+  /** Calls that showed the rate, in the 28 days before they were looked at. */
   calls: number;
   /** How many of them count for it. */
   hits: number;

@@ -97,6 +97,56 @@ describe('a learned limit', () => {
   });
 });
 
+describe('a limit that is set beside a learned one', () => {
+  const rule: AlertRule = { rate: 'dead_air', above: 0.1, below: 'learned' };
+  const score = { tags: ['dead_air'], criteria: [] } as const;
+  const learnAgain = ({ rates }: Pick<ReturnType<typeof watchRates>, 'rates'>, sums = sumsOf(50, 5)) => ({
+    rates: rates.map((rate) => withBand(rate, learnBand(rule, sums, AT))),
+    closed: [],
+  });
+  const watching = { rules: [rule], at: AT, newId: () => 'a' };
+
+  it('is watched on although the calls are looked at again after each', () => {
+    let watched = watchRates({ rates: [], closed: [] }, [], watching);
+    const opened = Array.from({ length: 30 }, () => {
+      watched = watchRates(learnAgain(watched), [{ score, beganAt: AT }], watching);
+      return watched.rates[0]?.open?.side ?? null;
+    });
+    expect(opened.filter((side) => side === 'above')).toHaveLength(1);
+  });
+
+  it('leaves evidence against the learned one as it is until that limit changes', () => {
+    const evidence = (seen: { rates: ReturnType<typeof watchRates>['rates'] }) =>
+      seen.rates.map(({ below }) => below.calls);
+    const miss = { score: { tags: [], criteria: [] }, beganAt: AT };
+    const first = learnAgain(watchRates({ rates: [], closed: [] }, [], watching), sumsOf(200, 100));
+    const seen = watchRates(first, [miss, miss], watching);
+    expect(evidence(seen)).toEqual([2]);
+    expect(evidence(learnAgain(seen, sumsOf(200, 100)))).toEqual([2]);
+    expect(evidence(learnAgain(seen, sumsOf(400, 100)))).toEqual([0]);
+  });
+});
+
+describe('a limit whose rate is beyond it', () => {
+  it('is not learned again while its alert is open, nor from the calls of the alert later', () => {
+    const watching = (afterDays: number) => ({
+      rules: [RULE],
+      at: new Date(AT.getTime() + afterDays * DAY_MS),
+      newId: () => 'a',
+    });
+    const calls = (tags: ['dead_air'] | []) =>
+      Array.from({ length: 100 }, () => ({ score: { tags, criteria: [] }, beganAt: AT }));
+    const [rate] = watchRates({ rates: [], closed: [] }, [], watching(0)).rates;
+    const learned = { rates: [withBand(rate!, learnBand(RULE, sumsOf(200, 10), AT))], closed: [] };
+    const opened = watchRates(learned, calls(['dead_air']), watching(20));
+    expect(opened.rates.map((one) => isLearningDue(one, watching(40).at))).toEqual([false]);
+    const closed = watchRates(opened, calls([]), watching(40));
+    expect(closed.closed).toHaveLength(1);
+    const isDue = (days: number) => closed.rates.map((one) => isLearningDue(one, watching(days).at));
+    expect([isDue(67.9), isDue(68)]).toEqual([[false], [true]]);
+  });
+});
+
 describe('an agent whose band is learned', () => {
   it.each([0.005, 0.05, 0.3])(
     'has no more alerts than stated while its rate stays %d',
@@ -160,5 +210,32 @@ describe('a rule whose limit is to be learned', () => {
     const above = learnedLimit('above', { hits: 10, calls: 251 });
     expect(rules).toMatchObject([{ above, learned: { calls: 251, hits: 10 } }]);
     expect(open).toMatchObject([{ rate: 'dead_air', side: 'above', limit: above, hits: 30 }]);
+  });
+
+  it('leaves out the hour in which its four weeks begin', async () => {
+    const agent = await ScoredAgent.open(api, { scorecard: { alerts: [RULE] } });
+    const HOUR_MS = 3_600_000;
+    // Ten minutes past the hour, and four weeks later at its half.
+    api.clock.stall(HOUR_MS - (api.clock.wallTime() % HOUR_MS) + 600_000);
+    await good(agent, 10);
+    await agent.count();
+    api.clock.stall(28 * DAY_MS + 1_200_000);
+    await good(agent, 2);
+    await agent.count();
+    expect((await agent.alerts()).rules).toMatchObject([{ learned: { calls: 2 } }]);
+  });
+
+  it('shows nothing of a limit that was learned for a rule which was changed', async () => {
+    const agent = await ScoredAgent.open(api, { scorecard: { alerts: [RULE] } });
+    await good(agent, 200);
+    await agent.count();
+    api.clock.stall(3_600_000);
+    await agent.call();
+    await agent.count();
+    expect((await agent.alerts()).rules).toMatchObject([{ above: expect.any(Number) }]);
+    const changed = { alerts: [{ rate: 'dead_air', below: 'learned' }] };
+    await agent.request('PATCH', `${agent.path}/config`, { scorecard: changed });
+    await agent.request('POST', `${agent.path}/publish`, {});
+    expect((await agent.alerts()).rules).toMatchObject([{ below: null, learned: { looked_at: null } }]);
   });
 });
