@@ -24,7 +24,7 @@ export async function setAlerts(
   await second.getByLabel('Rate').selectOption('Dead air');
   await rules.getByText('This rate is listed twice').waitFor();
   await rules.getByRole('group').nth(1).getByLabel('Rate').selectOption('Unheard');
-  await rules.getByLabel('Learn the limit above for Unheard').click();
+  await rules.getByLabel('Learn it: the limit above for Unheard').click();
   expect([await person.overflows(), await person.seriousFindings()]).toEqual([false, []]);
   await person.press('Save draft');
   await person.see('Draft saved');
@@ -38,6 +38,6 @@ export async function setAlerts(
   await product.ask('POST', `/v1/agent/agents/${id}/publish`, {});
   await person.go(`/agents/${id}/scorecard`);
   await person.see('Dead air: up to 5.0 %; within it.');
-  await person.see('Unheard: its limit is learned once 200 calls of 28 days show it; 0 do.');
+  await person.see('Unheard: its calls are looked at with the next one that is counted.');
   await person.close();
 }

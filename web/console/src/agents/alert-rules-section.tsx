@@ -132,7 +132,7 @@ function Limit({
       <Switch
         size="xs"
         label="Learn it"
-        aria-label={`Learn the limit ${side} for ${labelOf(rule.rate)}`}
+        aria-label={`Learn it: the limit ${side} for ${labelOf(rule.rate)}`}
         checked={isLearned}
         onChange={(event) =>
           onChange(withLimit(rule, side, event.currentTarget.checked ? LEARNED : undefined))

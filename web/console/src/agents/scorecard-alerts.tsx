@@ -62,12 +62,24 @@ export function ScorecardAlertsSection({ path }: { path: string }) {
 function CallsOfAlert({ path, alert }: { path: string; alert: ShownAlert }) {
   const [isShown, setShown] = useState(false);
   const { rate, since, closed_at } = alert;
+  const label = isShown ? 'Hide its calls' : 'Its calls';
   return (
     <>
-      <Button variant="default" size="compact-sm" aria-expanded={isShown} onClick={() => setShown(!isShown)}>
-        {isShown ? 'Hide its calls' : 'Its calls'}
+      <Button
+        variant="default"
+        size="compact-sm"
+        aria-expanded={isShown}
+        aria-label={`${label}: ${titleOf(alert)}`}
+        onClick={() => setShown(!isShown)}
+      >
+        {label}
       </Button>
-      {isShown && <ScoredCallsList path={path} rate={rate} from={since} to={closed_at} />}
+      {isShown && (
+        // Within an alert, a screen reader would read out every call at once.
+        <div aria-live="off" style={{ alignSelf: 'stretch' }}>
+          <ScoredCallsList path={path} rate={rate} from={since} to={closed_at} />
+        </div>
+      )}
     </>
   );
 }
@@ -95,15 +107,22 @@ function isWatched({ above, below }: Rule): boolean {
 
 function bandOf(rule: Rule): string {
   const { above, below, learned } = rule;
-  if (learned && !isWatched(rule))
-    return learned.calls < learned.needed_calls
-      ? `its limit is learned once ${learned.needed_calls} calls of 28 days show it; ${learned.calls} do.`
-      : 'its calls leave no room for a limit.';
   const band = [
     ...(below === null ? [] : [`from ${percent(below)}`]),
     ...(above === null ? [] : [`up to ${percent(above)}`]),
   ].join(' ');
-  return learned ? `${band}, learned from ${learned.hits} of ${learned.calls} calls` : band;
+  if (!learned) return band;
+  const isLearned = learned.sides.some((side) => rule[side] !== null);
+  if (isLearned) return `${band}, learned from ${learned.hits} of ${learned.calls} calls`;
+  return isWatched(rule) ? `${band}; ${missingOf(learned)}` : `${missingOf(learned)}.`;
+}
+
+/** Why no limit is learned. */
+function missingOf({ calls, needed_calls, looked_at }: NonNullable<Rule['learned']>): string {
+  if (looked_at === null) return 'its calls are looked at with the next one that is counted';
+  return calls < needed_calls
+    ? `its limit is learned once ${needed_calls} calls of 28 days show it; ${calls} do`
+    : 'its calls leave no room for a limit';
 }
 
 /** How many alerts of an agent are open; nothing without one. */

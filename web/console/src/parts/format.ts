@@ -75,7 +75,9 @@ export function percent(share: number | null): string {
 
 /** Formats a difference with so many decimal digits; what is less has a minus sign. */
 export function signed(difference: number, digits: number): string {
-  return difference.toFixed(digits).replace('-', '−');
+  // What is rounded to zero has no sign.
+  const rounded = Number(difference.toFixed(digits)) || 0;
+  return rounded.toFixed(digits).replace('-', '−');
 }
 
 /** Formats a difference of times; what is lost has a minus sign. */
