@@ -164,6 +164,7 @@ const FAULTS = {
     reason: 'text_turns_waiting',
   },
   conflict: { status: 409, message: '{detail}' },
+  test_call_not_running: { status: 409, message: '{detail}', reason: 'test_call_not_running' },
   // 413
   too_large: { status: 413, message: 'Request body is too large' },
   // 415
@@ -259,7 +260,7 @@ const FAULTS = {
   test_spending_reached: {
     status: 429,
     message:
-      'The agent tests, judged rehearsals and suggestions of this account have reached their daily limit ' +
+      'The tests, judged rehearsals and suggestions of this account have reached their daily limit ' +
       'of {limit} dollars for language models: try again after 00:00 UTC',
     reason: 'test_spending_reached',
   },
@@ -289,6 +290,7 @@ const FAULTS = {
     message: 'The tool server did not list its tools: {detail}',
     reason: 'tool_server_failed',
   },
+  test_call_unanswered: { status: 502, message: '{model} failed: {detail}', reason: 'test_call_unanswered' },
   suggestion_failed: {
     status: 502,
     message: '{model} made no usable suggestion: {detail}',

@@ -89,6 +89,10 @@ export const LIMITS = {
   suggestionDescriptionChars: 1_000,
   suggestionsPerMinute: 10,
   suggestionsAtOnce: 2,
+  /** our choice: ten calls at a time, each with some moves a minute */
+  testCallQuestionsAtOnce: 20,
+  testCallQuestionsPerMinute: 300,
+  testCallMovesPerMinute: 60,
   /** our choice: the thread of a worker that judges pauses has the processor for seconds */
   tuningsAtOnce: 1,
   tuningsPerMinute: 6,

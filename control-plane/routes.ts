@@ -35,6 +35,7 @@ import { registerToolServerRoutes } from './catalogue/tool-servers/tool-server-r
 import { registerToolRoutes } from './catalogue/tools/tool-routes.ts';
 import { registerSuggestionRoutes } from './jobs/agent-suggestions/suggestion-routes.ts';
 import { registerTestRunRoutes } from './jobs/agent-tests/test-batch-routes.ts';
+import { registerTestCallQuestionRoutes } from './jobs/agent-tests/test-call-question-routes.ts';
 import { registerTestRoutes } from './jobs/agent-tests/test-routes.ts';
 import { registerAnalysisRoutes } from './jobs/analysis/analysis-routes.ts';
 import { registerBatchCallRoutes } from './jobs/batch-calls/batch-routes.ts';
@@ -138,6 +139,7 @@ function registerTrials(app: ApiServer, context: Context): void {
   registerTestRunRoutes(app, context);
   registerRehearsalRoutes(app, context);
   registerVoiceTestCallRoutes(app, context);
+  registerTestCallQuestionRoutes(app, context);
   registerRegretRoutes(app, context);
   registerLearningRoutes(app, context);
 }

@@ -12,10 +12,34 @@ const range = z.union([pauseMs, z.tuple([pauseMs, pauseMs])]);
 export const MOST_LINE_CHARS = 500;
 /** Most keys that are pressed in one step; the pattern repeats it. */
 export const MOST_KEYS = 64;
-const KEYS = /^[0-9*#A-D]{1,64}$/;
+/** Keys of a telephone. */
+export const KEYS = /^[0-9*#A-D]{1,64}$/;
 const text = z.string().min(1).max(MOST_LINE_CHARS);
 /** A voice of Flite, or one of eSpeak in English, such as `espeak-en`, where its program is built. */
 export const callerVoice = z.string().regex(/^(?:slt|rms|awb|kal|kal16|espeak-[a-z]{2})$/);
+
+/** An `impatient` caller says `text` whenever the agent has not begun to speak for `after_ms`. */
+const impatient = z
+  .strictObject({ after_ms: waitMs, text, times: z.number().int().min(1).max(10).default(1) })
+  .optional();
+
+/** Most moves of a caller in one conversation. */
+export const MOST_MOVES = 40;
+/** The shortest silence after which a model is asked: until then a reply may not be in the transcript. */
+const SHORTEST_QUIET_MS = 300;
+
+/**
+ * Talks with the agent until the goal is reached, or clearly refused, or for `max_lines` moves. A language
+ * model decides each of them.
+ */
+export const converseStep = z.strictObject({
+  do: z.literal('converse'),
+  goal: z.string().min(1).max(2_000),
+  max_lines: z.number().int().min(1).max(MOST_MOVES).default(12),
+  quiet_ms: z.number().min(SHORTEST_QUIET_MS).max(LONGEST_MS).default(800),
+  timeout_ms: waitMs.default(15_000),
+  impatient,
+});
 
 /** One step of a caller, by `do`. */
 export const CALLER_STEPS = [
@@ -27,13 +51,7 @@ export const CALLER_STEPS = [
     do: z.literal('listen'),
     quiet_ms: waitMs.default(800),
     timeout_ms: waitMs.default(15_000),
-    impatient: z
-      .strictObject({
-        after_ms: waitMs,
-        text,
-        times: z.number().int().min(1).max(10).default(1),
-      })
-      .optional(),
+    impatient,
   }),
   /** Stays silent. */
   z.strictObject({ do: z.literal('pause'), ms: range }),
@@ -69,6 +87,10 @@ export const CALLER_STEPS = [
   z.strictObject({ do: z.literal('await_hang_up'), timeout_ms: waitMs.default(15_000) }),
 ] as const;
 
+/** Codecs of a phone caller: G.711 (µ-law, A-law), G.722 (RFC 3551 §4.5) and Opus (RFC 7587). */
+export const CALLER_CODECS = ['pcmu', 'pcma', 'g722', 'opus'] as const;
+export type CallerCodec = (typeof CALLER_CODECS)[number];
+
 /** How a caller and the line sound. */
 export const callerConditions = {
   /** Random values of the caller are the same at every run with the same seed. */
@@ -86,6 +108,8 @@ export const callerConditions = {
   echo: z
     .strictObject({ delay_ms: z.number().min(0).max(600), loss_db: z.number().min(0).max(60) })
     .optional(),
+  /** The only codec that a phone caller offers; absent: `pcmu`. */
+  codec: z.enum(CALLER_CODECS).optional(),
   /** Impairment of the caller's packets (phones only). */
   network: z
     .strictObject({

@@ -7,10 +7,10 @@
  */
 import { z } from 'zod';
 import { variables } from '#config/agent-config.ts';
-import { suggestionRequest } from './agent-suggestion.ts';
 import { agentTestJob, agentTestResult } from './agent-test.ts';
 import { analysisJob } from './analysis-job.ts';
 import { callPlan } from './call-plan.ts';
+import { MODEL_REQUESTS } from './model-requests.ts';
 import { participantChange, participantConnection } from './participants.ts';
 import { RUN_AGAIN_REQUESTS } from './run-again.ts';
 import { participantMode } from './session-events.ts';
@@ -218,10 +218,11 @@ export const workerMessage = z.discriminatedUnion('type', [
     takes_text: z.literal(true).optional(),
     /** It answers `judge_pauses`; workers of older versions do not. */
     judges_pauses: z.literal(true).optional(),
-    /** It answers `rehearse`, `judge_turn`, `measure_regret`; workers of older versions do not. */
+    /** It answers `rehearse`, `judge_turn`, `measure_regret`, `ask_of_test_call`; older workers do not. */
     rehearses: z.literal(true).optional(),
     judges_turns: z.literal(true).optional(),
     measures_regret: z.literal(true).optional(),
+    asks_of_test_calls: z.literal(true).optional(),
   }),
   z.object({
     type: z.literal('spool.flushed'),
@@ -385,8 +386,7 @@ export const controlMessage = z.discriminatedUnion('type', [
     change: participantChange,
   }),
   ...RUN_AGAIN_REQUESTS,
-  /** Suggest a new agent; answered with a `SuggestionOutcome`, by any worker. */
-  z.object({ type: z.literal('suggest_agent'), request_id: z.string(), request: suggestionRequest }),
+  ...MODEL_REQUESTS,
   /**
    * Ids of the speech models that the control plane has: a worker on another machine downloads those it
    * lacks. Sent after `registered`, and when a model has become usable.

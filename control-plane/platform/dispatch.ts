@@ -14,6 +14,7 @@ import type { RehearsedCall, RehearsedOutcome } from '#protocol/rehearsal.ts';
 import type { ReplayOutcome, ReplaySettings } from '#protocol/replay.ts';
 import type { ParticipantMode } from '#protocol/session-events.ts';
 import type { EndReason } from '#protocol/session-record.ts';
+import type { TestCallOutcome, TestCallQuestion } from '#protocol/test-call-question.ts';
 import type { TextTurnJob } from '#protocol/text-turn.ts';
 import type { PauseTally } from '#protocol/tuning.ts';
 import type { ControlRequest, FailoverState, JobKind, RestOfStream } from '#protocol/worker-link.ts';
@@ -35,6 +36,7 @@ export const ANSWER_MS: Readonly<Record<ControlRequest['type'], number>> = {
   judge_turn: 65_000,
   measure_regret: 30_000,
   suggest_agent: 65_000,
+  ask_of_test_call: 65_000,
 };
 
 /** Identifies one attempt at a session's job: each further worker runs it under a higher epoch. */
@@ -177,6 +179,8 @@ export interface Dispatch {
    * and `Fault('gateway_unreachable')` when the worker does not answer.
    */
   suggestAgent(request: SuggestionRequest): Promise<SuggestionOutcome>;
+  /** Asks any worker to ask a model about a test call. Throws as `suggestAgent` does. */
+  askOfTestCall(question: TestCallQuestion): Promise<TestCallOutcome>;
   /** Tells every worker which speech models the control plane has. */
   announceSpeechModels(models: readonly string[]): void;
   /**

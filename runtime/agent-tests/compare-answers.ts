@@ -9,6 +9,7 @@ import type { SessionItem } from '#protocol/session-record.ts';
 import type { LanguageModel } from '#runtime/llm/llm.ts';
 import { ask, jsonIn } from '../text-turns/ask-model.ts';
 import { JUDGE_RULES, tagged } from './judge.ts';
+import { callLines, inert, inLine } from './shown-call.ts';
 
 /** Longer histories lose their beginning: the answers are about their end. */
 const HISTORY_CHARS = 20_000;
@@ -62,34 +63,9 @@ export async function compareAnswers(
   return { result, reason: reason.slice(0, REASON_CHARS) };
 }
 
-/** Without tags, so that no text can end its own. */
-function inert(text: string): string {
-  return text.replaceAll('<', '‹').replaceAll('>', '›');
-}
-
-/** In one line, so that no text can pretend to be another entry of the call or an action. */
-function inLine(text: string): string {
-  return text.replace(/[\p{Zl}\p{Zp}\p{Cc}]/gu, ' ');
-}
-
 function history(items: readonly SessionItem[]): string {
-  const text = items.flatMap(lineOf).join('\n');
+  const text = callLines(items);
   return text.length <= HISTORY_CHARS ? text : `[…]\n${text.slice(-HISTORY_CHARS)}`;
-}
-
-function lineOf(item: SessionItem): string[] {
-  switch (item.type) {
-    case 'message':
-      return [
-        `${{ user: 'Caller', assistant: 'Agent', human: 'Colleague' }[item.role]}: ${inLine(item.content)}`,
-      ];
-    case 'tool_call':
-      return [`Agent calls ${item.tool_name} with ${inLine(item.input)}`];
-    case 'tool_result':
-      return [`${item.tool_name} answers: ${inLine(item.output ?? item.error ?? 'nothing')}`];
-    default:
-      return [];
-  }
 }
 
 function lines({ text, calls }: TurnAnswer): string {

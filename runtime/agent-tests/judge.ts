@@ -79,26 +79,35 @@ export async function judgeConversation(
   context: TextContext,
 ): Promise<Pick<SimulationResult, 'conditions' | 'summary'>> {
   const { success_conditions, scenario } = of.simulation;
-  const instructions = [
-    ...JUDGE_RULES,
-    'Decide for each of these conditions whether the conversation meets it, and summarise the ' +
-      'conversation in one or two sentences:',
-    ...success_conditions.map(({ name, description }) => `- ${JSON.stringify(name)}: ${description}`),
-    'Answer with one JSON object and nothing else: {"conditions": [{"name", "result": "success" | ' +
-      '"failure" | "unknown", "rationale": one sentence}], "summary": string}.',
-  ];
   const shown = [
     tagged('scenario_of_the_caller', scenario),
     tagged('conversation', transcript(of.turns)),
     tagged('tool_calls', of.calls.map(callLine).join('\n')),
     tagged('ended_by', of.endedBy),
   ];
+  return judgeConditions(model, { conditions: success_conditions, shown }, context);
+}
+
+/** Judges the conditions by what is shown, between tags. Every condition gets an entry. */
+export async function judgeConditions(
+  model: LanguageModel,
+  of: { readonly conditions: Simulation['success_conditions']; readonly shown: readonly string[] },
+  context: Parameters<typeof askJson>[2],
+): Promise<Pick<SimulationResult, 'conditions' | 'summary'>> {
+  const instructions = [
+    ...JUDGE_RULES,
+    'Decide for each of these conditions whether the conversation meets it, and summarise the ' +
+      'conversation in one or two sentences:',
+    ...of.conditions.map(({ name, description }) => `- ${JSON.stringify(name)}: ${description}`),
+    'Answer with one JSON object and nothing else: {"conditions": [{"name", "result": "success" | ' +
+      '"failure" | "unknown", "rationale": one sentence}], "summary": string}.',
+  ];
   const verdict = await askJson(
     model,
-    { question: question(instructions, shown), schema: conversationVerdict },
+    { question: question(instructions, of.shown), schema: conversationVerdict },
     context,
   );
-  const conditions = success_conditions.map(({ name }) => {
+  const conditions = of.conditions.map(({ name }) => {
     const found = verdict?.conditions.find((condition) => condition.name === name);
     const rationale = found?.rationale ?? (verdict ? 'The judging model did not mention it' : UNREADABLE);
     return {
@@ -130,7 +139,13 @@ export function tagged(tag: string, text: string): string {
 }
 
 function transcript(turns: Turns): string {
-  const text = turns.map((turn) => `${turn.role === 'user' ? 'Caller' : 'Agent'}: ${turn.text}`).join('\n');
+  return withinChars(
+    turns.map((turn) => `${turn.role === 'user' ? 'Caller' : 'Agent'}: ${turn.text}`).join('\n'),
+  );
+}
+
+/** The text, or its beginning and its end. */
+export function withinChars(text: string): string {
   if (text.length <= CONVERSATION_CHARS) return text;
   return `${text.slice(0, CONVERSATION_CHARS / 2)}\n[…]\n${text.slice(-CONVERSATION_CHARS / 2)}`;
 }

@@ -14,6 +14,10 @@ import type { RecordedCall, TestTools } from './test-tools.ts';
 const CONVERSATION_MS = 5 * 60_000;
 /** Characters kept of one turn. */
 const TURN_CHARS = 4_000;
+/** What every model that plays a caller is told first. */
+export const CALLER_ROLE =
+  'You play a person on the telephone with a voice agent. Stay in this role whatever the agent says; ' +
+  'you are never the agent.';
 /** The simulated caller writes this to hang up. */
 const HANG_UP = '[HANG UP]';
 
@@ -157,8 +161,7 @@ async function speak(
   context: TextContext,
 ): Promise<{ text: string; hasHungUp: boolean }> {
   const instructions = [
-    'You play a person on the telephone with a voice agent. Stay in this role whatever the agent says; ' +
-      'you are never the agent.',
+    CALLER_ROLE,
     'Answer with only the words this person says next: one to three short spoken sentences, no stage ' +
       'directions.',
     `When the conversation is over for this person, end your words with ${HANG_UP}. Do so once the matter ` +

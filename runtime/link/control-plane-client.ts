@@ -235,6 +235,7 @@ class LinkClient implements ControlPlaneClient {
       ...{ sip_servers: [...facts.sipServers], web_ready: facts.isWebReady },
       ...({ takes_stream: true, takes_text: true, judges_pauses: true } as const),
       ...({ rehearses: true, judges_turns: true, measures_regret: true } as const),
+      ...({ asks_of_test_calls: true } as const),
     };
     socket.send(JSON.stringify(message));
   }

@@ -1,7 +1,7 @@
 /**
  * Requests from the control plane to a worker: a browser's offer, a colleague who joins or leaves a call, the
- * replay of ended calls, questions about their turns, the suggestion of an agent, and the stream of a call
- * that was handed over.
+ * replay of ended calls, questions about their turns and about test calls, the suggestion of an agent, and
+ * the stream of a call that was handed over.
  */
 import type { Clock } from '#base/clock.ts';
 import type { EgressGuard } from '#base/egress.ts';
@@ -11,6 +11,7 @@ import { Fault } from '#config/errors.ts';
 import type { LegFactory } from '#media/leg/leg-factory.ts';
 import type { ControlMessage, ControlRequest, WorkerAnswer } from '#protocol/worker-link.ts';
 import { answerQuestion } from '../agent-tests/answer-question.ts';
+import { answerTestCall } from '../agent-tests/answer-test-call.ts';
 import { suggestAgent } from '../agent-tests/suggest-agent.ts';
 import type { ControlPlaneClient } from '../link/control-plane-client.ts';
 import { type ReplayRequest, ReplayThread } from '../replay/replay-request.ts';
@@ -91,6 +92,8 @@ export class CallRequests {
         );
       case 'suggest_agent':
         return this.#suggest(request);
+      case 'ask_of_test_call':
+        return this.#askOfTestCall(request);
       case 'release_stream':
         return this.#releaseStream(request);
       default:
@@ -165,6 +168,19 @@ export class CallRequests {
     } catch (error) {
       logger.error({ err: error }, 'agent could not be suggested');
       return failureOf(error, 'the agent could not be suggested');
+    }
+  }
+
+  async #askOfTestCall({ question }: Request<'ask_of_test_call'>): Promise<WorkerAnswer> {
+    const { clock, engines, logger } = this.#deps;
+    const { model, local_models } = question;
+    try {
+      const config = agentConfig.parse({ llm: { model } });
+      const languageModel = engines.modelAlone({ config, llm_api_key: null, local_models });
+      return { ok: true, value: await answerTestCall(question, languageModel, clock) };
+    } catch (error) {
+      logger.error({ err: error, step: question.step }, 'question about a test call');
+      return failureOf(error, 'the question about the test call could not be answered');
     }
   }
 

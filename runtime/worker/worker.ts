@@ -274,6 +274,7 @@ export class Worker {
       case 'judge_turn':
       case 'measure_regret':
       case 'suggest_agent':
+      case 'ask_of_test_call':
       case 'release_stream':
         void this.#requests.answer(message);
         return;

@@ -8,6 +8,8 @@ const BETA = new Set([
   'POST /v1/agent/agents',
   'POST /v1/agent/agents/{agent_id}/preview-sessions',
   'POST /v1/agent/agents/{agent_id}/test-calls',
+  'POST /v1/agent/agents/{agent_id}/test-calls/{session_id}/moves',
+  'POST /v1/agent/agents/{agent_id}/test-calls/{session_id}/verdicts',
   'POST /v1/agent/agents/{agent_id}/rehearsals/estimate',
   'POST /v1/agent/agents/{agent_id}/tests/run',
   'POST /v1/agent/batch-calls',

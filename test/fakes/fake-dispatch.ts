@@ -19,6 +19,7 @@ import type { RegretOutcome, RegretRequestCall } from '#protocol/regret.ts';
 import type { RehearsedCall, RehearsedOutcome } from '#protocol/rehearsal.ts';
 import type { ReplayOutcome, ReplaySettings } from '#protocol/replay.ts';
 import type { EndReason } from '#protocol/session-record.ts';
+import type { TestCallOutcome, TestCallQuestion } from '#protocol/test-call-question.ts';
 import type { TextTurnJob } from '#protocol/text-turn.ts';
 import type { PauseTally } from '#protocol/tuning.ts';
 import type { FailoverState } from '#protocol/worker-link.ts';
@@ -76,6 +77,13 @@ export class FakeDispatch implements Dispatch {
     cost_micros: 0,
   };
 
+  /** Questions about test calls. */
+  readonly testCallQuestions: TestCallQuestion[] = [];
+  /** The answer to each of them. */
+  testCallOutcome: TestCallOutcome | Promise<TestCallOutcome> = {
+    ...{ outcome: 'failed', error: 'no model', cost_micros: 0 },
+  };
+
   /** Clears all state and makes room again. */
   reset(): void {
     this.room = Number.POSITIVE_INFINITY;
@@ -97,6 +105,7 @@ export class FakeDispatch implements Dispatch {
       this.rehearsed,
       this.questions,
       this.suggestionRequests,
+      this.testCallQuestions,
     ])
       list.length = 0;
     this.answerQuestion = null;
@@ -149,6 +158,12 @@ export class FakeDispatch implements Dispatch {
     this.#reach();
     this.suggestionRequests.push(request);
     return this.suggestion;
+  }
+
+  async askOfTestCall(question: TestCallQuestion): Promise<TestCallOutcome> {
+    this.#reach();
+    this.testCallQuestions.push(question);
+    return this.testCallOutcome;
   }
 
   withdraw(_placement: Placement, key: Key): void {

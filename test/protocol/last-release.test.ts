@@ -74,6 +74,7 @@ describe('a frame of this release that the last one must read', () => {
       'judge_turn',
       'measure_regret',
       'suggest_agent',
+      'ask_of_test_call',
       'speech_models',
     ],
     worker: ['hand_over', 'take_stream'],
@@ -143,6 +144,7 @@ function addedByWorker(message: WorkerMessage): WorkerMessage {
         ...{ takes_stream: true, takes_text: true, judges_pauses: true, rehearses: true, web_ready: true },
         judges_turns: true,
         measures_regret: true,
+        asks_of_test_calls: true,
       };
     case 'heartbeat':
       return { ...message, sip_servers: [SERVER], web_ready: false };

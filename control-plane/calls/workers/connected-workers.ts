@@ -31,6 +31,8 @@ export interface WorkerLoad {
   readonly judgesTurns?: boolean | undefined;
   /** Whether it answers `measure_regret`. */
   readonly measuresRegret?: boolean | undefined;
+  /** Whether it answers `ask_of_test_call`. */
+  readonly asksOfTestCalls?: boolean | undefined;
   readonly capacity: number;
   readonly calls: number;
   readonly freeSlots: number;
@@ -149,6 +151,7 @@ export class ConnectedWorkers implements OwnWorkers {
         rehearses: rehearses === true,
         judgesTurns: judges_turns === true,
         measuresRegret: registration.measures_regret === true,
+        asksOfTestCalls: registration.asks_of_test_calls === true,
       };
       return { instanceId, kinds, ...able, capacity, ...load, isWebReady };
     });

@@ -58,6 +58,7 @@ const newsSchema = z.object({
       rehearses: z.boolean().optional(),
       judgesTurns: z.boolean().optional(),
       measuresRegret: z.boolean().optional(),
+      asksOfTestCalls: z.boolean().optional(),
       freeSlots: z.number(),
       capacity: z.number().default(0),
       isWebReady: z.boolean().default(true),

@@ -19,6 +19,11 @@ import { type RegretOutcome, type RegretRequestCall, regretOutcomes } from '#pro
 import { type RehearsedCall, type RehearsedOutcome, rehearsedOutcomes } from '#protocol/rehearsal.ts';
 import { type ReplayOutcome, type ReplaySettings, replayOutcome } from '#protocol/replay.ts';
 import type { EndReason } from '#protocol/session-record.ts';
+import {
+  type TestCallOutcome,
+  type TestCallQuestion,
+  testCallOutcome,
+} from '#protocol/test-call-question.ts';
 import type { TextTurnJob } from '#protocol/text-turn.ts';
 import { type PauseTally, pauseTally } from '#protocol/tuning.ts';
 import {
@@ -59,6 +64,7 @@ type Suits = (worker: {
   readonly rehearses?: boolean | undefined;
   readonly judgesTurns?: boolean | undefined;
   readonly measuresRegret?: boolean | undefined;
+  readonly asksOfTestCalls?: boolean | undefined;
 }) => boolean;
 
 /** Reaches every worker of the deployment. */
@@ -227,6 +233,12 @@ export class WorkerDispatch implements Dispatch {
   async suggestAgent(request: SuggestionRequest): Promise<SuggestionOutcome> {
     const result = await this.#askAny({ type: 'suggest_agent', request_id: randomUUID(), request });
     return answerOf(result, suggestionOutcome);
+  }
+
+  async askOfTestCall(question: TestCallQuestion): Promise<TestCallOutcome> {
+    const message: ControlRequest = { type: 'ask_of_test_call', request_id: randomUUID(), question };
+    const result = await this.#askAny(message, ({ asksOfTestCalls }) => asksOfTestCalls === true);
+    return answerOf(result, testCallOutcome);
   }
 
   announceSpeechModels(models: readonly string[]): void {

@@ -4,7 +4,6 @@
  */
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
-import { DEMO_MODEL_ID } from '#config/language-models.ts';
 import { LIMITS } from '#config/limits.ts';
 import { agentSuggestion } from '#protocol/agent-suggestion.ts';
 import type { Context } from '../../platform/context.ts';
@@ -12,6 +11,7 @@ import { callerOf } from '../../platform/http/auth.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
 import { requireRate } from '../../platform/limits/rate.ts';
 import { requireNotOverdrawn, suggesting } from '../../platform/limits/request-places.ts';
+import { defaultModel } from '../agent-tests/asked-model.ts';
 import { countTestSpending, requireTestSpending } from '../agent-tests/test-limits.ts';
 
 const suggestionBody = z.strictObject({
@@ -33,7 +33,7 @@ export function registerSuggestionRoutes(app: ApiServer, context: Context): void
     async (request) => {
       const caller = callerOf(request);
       const { teamId, userId } = caller;
-      const model = await modelFor(context);
+      const model = await defaultModel(context);
       await requireNotOverdrawn(context, userId);
       await requireTestSpending(context, teamId);
       await requireRate(context, {
@@ -53,13 +53,4 @@ export function registerSuggestionRoutes(app: ApiServer, context: Context): void
       return { ...suggestion, model };
     },
   );
-}
-
-/** The default model of new agents, or else the first one offered that reads a prompt. */
-async function modelFor({ localModels, platform }: Context): Promise<string> {
-  await localModels.search();
-  const usable = platform.llm.filter(({ id }) => id !== DEMO_MODEL_ID);
-  const model = usable.find((offered) => offered.default) ?? usable[0];
-  if (!model) throw fault('no_language_model');
-  return model.id;
 }

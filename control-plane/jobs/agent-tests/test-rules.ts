@@ -1,12 +1,12 @@
 /** Rules of an agent test beyond its schema: fields required by its kind, and references that must exist. */
 import { setImmediate as nextRound } from 'node:timers/promises';
 import { isLinearPattern } from '#base/linear-pattern.ts';
-import { isModelAllowed } from '#config/language-models.ts';
 import { LIMITS } from '#config/limits.ts';
 import type { Simulation } from '#protocol/agent-test.ts';
 import { HANG_UP_CALL } from '#protocol/hang-up-call.ts';
 import type { Context } from '../../platform/context.ts';
 import { InvalidRequest, invalidField, safeKey } from '../../platform/http/problems.ts';
+import { isAskable } from './asked-model.ts';
 import type { TestInput } from './test-record.ts';
 
 /** Maximum turns of a simulation's starting history. */
@@ -71,16 +71,9 @@ function variableProblems({ dynamic_variables: given }: TestInput): Problem[] {
     : [];
 }
 
-function modelProblems({ platform, settings }: Context, { simulation }: TestInput): Problem[] {
+function modelProblems(context: Context, { simulation }: TestInput): Problem[] {
   const id = simulation?.simulated_user_model ?? null;
-  const provider = id?.split('/')[0];
-  // A provider serves more models than are listed.
-  const isOffered =
-    id === null ||
-    platform.llm.some(
-      (model) => model.id === id || (provider !== 'local' && model.id.split('/')[0] === provider),
-    );
-  return isOffered && (id === null || isModelAllowed(settings.LLM_ALLOWED, id))
+  return id === null || isAskable(context, id)
     ? []
     : [
         {

@@ -42,6 +42,14 @@ export const REQUEST_EXAMPLES: Readonly<Record<string, object>> = {
   'PUT /v1/agent/agents/:agent_id/learning': { cut_off_bound: 5, wait_max_ms: 2_000 },
   'POST /v1/agent/agents/:agent_id/preview-sessions': { dynamic_variables: { guest: 'Ada' } },
   'POST /v1/agent/agents/:agent_id/test-calls': { version: 'published' },
+  'POST /v1/agent/agents/:agent_id/test-calls/:session_id/moves': {
+    persona: 'In a hurry; says little',
+    goal: 'A table for four tomorrow at eight',
+    turns: [{ role: 'agent', text: 'Luigi’s, good evening!' }],
+  },
+  'POST /v1/agent/agents/:agent_id/test-calls/:session_id/verdicts': {
+    conditions: [{ name: 'booked', condition: 'The caller has a table for four at eight' }],
+  },
   'POST /v1/agent/agent-suggestions': {
     description: 'Takes bookings for a hairdressing salon and answers questions about prices',
   },

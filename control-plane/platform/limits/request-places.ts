@@ -41,6 +41,7 @@ interface InProgress {
   readonly rehearsals: Map<string, number>;
   readonly estimates: Map<string, number>;
   readonly callFiles: Map<string, number>;
+  readonly testCallQuestions: Map<string, number>;
   /** Callers whose request already has its speech place. */
   readonly admitted: WeakSet<Pick<Caller, 'userId'>>;
 }
@@ -66,6 +67,7 @@ function inProgress({ ledger, clock, settings }: Parts): InProgress {
     rehearsals: new Map(),
     estimates: new Map(),
     callFiles: new Map(),
+    testCallQuestions: new Map(),
     admitted: new WeakSet(),
   };
   all.set(ledger, known);
@@ -173,7 +175,7 @@ export async function suggesting<Answer>(
   return ask().finally(leave);
 }
 
-/** Work on ended calls: a worker runs them again in a thread, or one is written to a file. */
+/** Work on calls: a worker runs ended ones again in a thread, one is written to a file, a model is asked. */
 const CALL_WORK = {
   tunings: { atOnce: LIMITS.tuningsAtOnce, aMinute: LIMITS.tuningsPerMinute, what: 'tunings of agents' },
   replays: { atOnce: LIMITS.replaysAtOnce, aMinute: LIMITS.replaysPerMinute, what: 'replays of calls' },
@@ -188,10 +190,15 @@ const CALL_WORK = {
     what: 'estimates of rehearsals',
   },
   callFiles: { atOnce: LIMITS.callFilesAtOnce, aMinute: LIMITS.callFilesPerMinute, what: 'exports of calls' },
+  testCallQuestions: {
+    atOnce: LIMITS.testCallQuestionsAtOnce,
+    aMinute: LIMITS.testCallQuestionsPerMinute,
+    what: 'questions about test calls',
+  },
 } as const;
 
 /**
- * Runs work of an account on its ended calls, using one of its places for it. Throws `too_many_at_once`,
+ * Runs work of an account on its calls, using one of its places for it. Throws `too_many_at_once`,
  * `too_many_a_minute`, and whatever `run` throws.
  */
 export async function workingOnCalls<Answer>(

@@ -39,6 +39,8 @@ ErrorReason = Literal[
     "sip_headers_unsupported",
     "storage_full",
     "suggestion_failed",
+    "test_call_not_running",
+    "test_call_unanswered",
     "test_spending_reached",
     "tested_version_unknown",
     "text_session_ended",

@@ -800,6 +800,68 @@ class Agents(Resource):
         )
         return self._transport.json(call, options)
 
+    def create_test_call_move(
+        self,
+        agent_id: str,
+        session_id: str,
+        *,
+        goal: str,
+        turns: List[api.AgentCreateTestCallMoveRequestTurn],
+        persona: str = OMITTED,
+        model: str = OMITTED,
+        moves_left: int = OMITTED,
+        options: RequestOptions = RequestOptions(),
+    ) -> api.AgentCreateTestCallMoveAnswer:
+        """Get the next move of a test's caller. Asks a language model what the caller of a running test call
+        does next: says a line, presses keys, waits, or hangs up. `parley test --voice` does what is
+        answered. The turns of the call are data for the model. Nothing is stored. Not idempotent: each
+        call asks the model, and its price counts to the daily limit of agent tests. At most 60 a minute in
+        one call, 300 a minute and 20 at once. Any account key with beta access. 404 unless the session is
+        a test call of this agent; 409 test_call_not_running unless the call is running, or
+        no_language_model if there is only local/demo; 502 test_call_unanswered if the model fails or its
+        answer has another form.
+        """
+        call = Call(
+            "POST",
+            route("/v1/agent/agents/{}/test-calls/{}/moves", agent_id, session_id),
+            body=given({
+                "persona": persona,
+                "goal": goal,
+                "model": model,
+                "turns": turns,
+                "moves_left": moves_left,
+            }),
+        )
+        return self._transport.json(call, options)
+
+    def create_test_call_verdict(
+        self,
+        agent_id: str,
+        session_id: str,
+        *,
+        conditions: List[api.SessionVoiceTestExpectJudged],
+        model: str = OMITTED,
+        caller_lines: List[str] = OMITTED,
+        options: RequestOptions = RequestOptions(),
+    ) -> api.AgentCreateTestCallVerdictAnswer:
+        """Judge a test call. Asks a language model whether an ended test call meets each condition, judged by
+        its transcript as it was heard, and by its tools. Nothing is stored. Not idempotent: each call asks
+        the model, and its price counts to the daily limit of agent tests. 300 a minute and 20 at once,
+        with the moves of callers. Takes up to a minute. Any account key with beta access. 404 unless the
+        session is a test call of this agent; 409 while the call runs, or no_language_model if there is
+        only local/demo; 502 test_call_unanswered if the model fails.
+        """
+        call = Call(
+            "POST",
+            route("/v1/agent/agents/{}/test-calls/{}/verdicts", agent_id, session_id),
+            body=given({
+                "conditions": conditions,
+                "model": model,
+                "caller_lines": caller_lines,
+            }),
+        )
+        return self._transport.json(call, options)
+
     def list_test_tools(
         self,
         agent_id: str,

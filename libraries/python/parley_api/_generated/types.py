@@ -3000,8 +3000,14 @@ class SessionVoiceTestCaller(_SessionVoiceTestCaller, total=False):
     """Constant sound behind the caller. Absent: none."""
     echo: SessionVoiceTestCallerEcho
     """Echo of the agent from the caller's telephone. Absent: none."""
+    codec: Literal["pcmu", "pcma", "g722", "opus"]
+    """The only codec that the caller offers; absent: `pcmu`"""
     network: SessionVoiceTestCallerNetwork
     """Impairment of the caller's packets. Absent: none."""
+    persona: str
+    """Who calls, in the steps in which they converse; a test made of a call has none"""
+    model: str
+    """Language model that plays the caller, `<provider>/<model>`; absent: the agent’s own"""
 
 
 class SessionVoiceTestStepListenImpatient(TypedDict):
@@ -3091,6 +3097,24 @@ class SessionVoiceTestStepAwaitHangUp(TypedDict):
     """The step ends after this time in any case, in ms."""
 
 
+class _SessionVoiceTestStepConverse(TypedDict):
+    do: Literal["converse"]
+    """Kind of step: `listen`, `say`, `pause`, `interrupt`, `sound`, `press` or `await_hang_up`."""
+    goal: str
+    """What the caller wants, in a step in which they converse"""
+    max_lines: int
+    """The most moves of the caller in such a step"""
+    quiet_ms: float
+    """The agent must have spoken and then been silent for so long, in ms."""
+    timeout_ms: float
+    """The step ends after this time in any case, in ms."""
+
+
+class SessionVoiceTestStepConverse(_SessionVoiceTestStepConverse, total=False):
+    impatient: SessionVoiceTestStepListenImpatient
+    """What the caller says whenever the agent has not begun to speak for so long. Absent: nothing."""
+
+
 class SessionVoiceTestExpectReply1(TypedDict):
     contains: str
     """Text in the reply, in any letter case."""
@@ -3115,6 +3139,13 @@ class SessionVoiceTestExpectReplyMs(TypedDict, total=False):
     """Limit of the longest, in ms."""
 
 
+class SessionVoiceTestExpectJudged(TypedDict):
+    name: str
+    """Name that the verdict has, too; unique"""
+    condition: str
+    """What must be true of the call"""
+
+
 class SessionVoiceTestExpect(TypedDict, total=False):
     replies: List[Union[SessionVoiceTestExpectReply1, SessionVoiceTestExpectReply2]]
     """Texts and patterns, each of which must be in one reply of the agent."""
@@ -3136,6 +3167,10 @@ class SessionVoiceTestExpect(TypedDict, total=False):
     """Which side must hang up."""
     criteria: Dict[str, Literal["success", "failure"]]
     """Verdicts that the model must give on success criteria of the agent, by name."""
+    judged: List[SessionVoiceTestExpectJudged]
+    """Share of the call before the difference, from 0 to 1; what was recorded after it no longer applies."""
+    judge_model: str
+    """Language model that judges `judged`, `<provider>/<model>`; absent: the agent’s own"""
 
 
 class SessionVoiceTestMadeFrom(TypedDict):
@@ -3154,7 +3189,7 @@ class _SessionVoiceTest(TypedDict):
     """Name for people to recognise it by."""
     caller: SessionVoiceTestCaller
     """How the caller and the line sound. Absent fields have their defaults."""
-    steps: List[Union[SessionVoiceTestStepListen, SessionVoiceTestStepPause, SessionVoiceTestStepSay, SessionVoiceTestStepInterrupt, SessionVoiceTestStepSound, SessionVoiceTestStepPress, SessionVoiceTestStepAwaitHangUp]]
+    steps: List[Union[SessionVoiceTestStepListen, SessionVoiceTestStepPause, SessionVoiceTestStepSay, SessionVoiceTestStepInterrupt, SessionVoiceTestStepSound, SessionVoiceTestStepPress, SessionVoiceTestStepAwaitHangUp, SessionVoiceTestStepConverse]]
     """What the caller does, in order; then it hangs up."""
     expect: SessionVoiceTestExpect
     """What must be true of the call; what is absent is measured and not judged."""
@@ -4192,6 +4227,37 @@ class AgentCreateTestCallAnswer(TypedDict):
     """Where the embedded signalling listens; null with an external SIP server"""
 
 
+class AgentCreateTestCallMoveAnswer(TypedDict):
+    do: Literal["say", "press", "wait", "hang_up"]
+    """What the caller does next"""
+    text: Union[str, None]
+    """Words of `say`, or said before `hang_up`; otherwise null"""
+    keys: Union[str, None]
+    """Keys of `press`; otherwise null"""
+    cut_in: Union[str, None]
+    """Words with which the caller interrupts the answer to `say`; null if they let it end"""
+    goal: Literal["open", "reached", "refused"]
+    """Whether the caller has reached the goal, or clearly will not"""
+    model: str
+    """The language model that answered, `<provider>/<model>`"""
+
+
+class AgentCreateTestCallVerdictAnswerVerdict(TypedDict):
+    name: str
+    """Name of the condition"""
+    result: Literal["success", "failure", "unknown"]
+    """`unknown` if the call does not show it"""
+    reason: str
+    """Why, in a sentence of the judging model"""
+
+
+class AgentCreateTestCallVerdictAnswer(TypedDict):
+    verdicts: List[AgentCreateTestCallVerdictAnswerVerdict]
+    """One for each condition, in their order"""
+    model: str
+    """The language model that answered, `<provider>/<model>`"""
+
+
 class AgentTestWebhookAnswer(TypedDict):
     status_code: Union[int, None]
     """HTTP status of the response; null without a response"""
@@ -5204,6 +5270,45 @@ class AgentSetShareRequest(_AgentSetShareRequest, total=False):
 class AgentCreateTestCallRequest(TypedDict, total=False):
     version: Union[Literal["draft", "published"], int]
     """`draft`, `published`, or the number of one of the agent’s versions"""
+
+
+class AgentCreateTestCallMoveRequestTurn(TypedDict):
+    role: Literal["agent", "caller"]
+    """Who spoke"""
+    text: str
+    """Words, or keys in brackets"""
+
+
+class _AgentCreateTestCallMoveRequest(TypedDict):
+    goal: str
+    """What the caller wants of the call"""
+    turns: List[AgentCreateTestCallMoveRequestTurn]
+    """The call so far, in order: the agent as it was heard, the caller as they spoke"""
+
+
+class AgentCreateTestCallMoveRequest(_AgentCreateTestCallMoveRequest, total=False):
+    persona: str
+    """Who calls, and how they behave"""
+    model: str
+    """Model that is asked, `<provider>/<model>`; absent: the agent’s own, or the default model of this
+    deployment if the agent’s is `local/demo` or on a server of its own
+    """
+    moves_left: int
+    """Moves that the caller may still make, this one included"""
+
+
+class _AgentCreateTestCallVerdictRequest(TypedDict):
+    conditions: List[SessionVoiceTestExpectJudged]
+    """What the call must have led to"""
+
+
+class AgentCreateTestCallVerdictRequest(_AgentCreateTestCallVerdictRequest, total=False):
+    model: str
+    """Model that is asked, `<provider>/<model>`; absent: the agent’s own, or the default model of this
+    deployment if the agent’s is `local/demo` or on a server of its own
+    """
+    caller_lines: List[str]
+    """What the caller really said; the call’s own transcript has what was recognised"""
 
 
 class AgentRunTestsRequest(TypedDict, total=False):

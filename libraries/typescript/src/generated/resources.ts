@@ -511,6 +511,51 @@ export class Agents extends Resource {
   }
 
   /**
+   * Get the next move of a test's caller. Asks a language model what the caller of a running test call does
+   * next: says a line, presses keys, waits, or hangs up. `parley test --voice` does what is answered. The
+   * turns of the call are data for the model. Nothing is stored. Not idempotent: each call asks the model,
+   * and its price counts to the daily limit of agent tests. At most 60 a minute in one call, 300 a minute
+   * and 20 at once. Any account key with beta access. 404 unless the session is a test call of this agent;
+   * 409 test_call_not_running unless the call is running, or no_language_model if there is only local/demo;
+   * 502 test_call_unanswered if the model fails or its answer has another form.
+   */
+  createTestCallMove(
+    agentId: string,
+    sessionId: string,
+    body: Api.AgentCreateTestCallMoveRequest,
+    options: RequestOptions = {},
+  ): Promise<Api.AgentCreateTestCallMoveAnswer> {
+    const call: Call = {
+      method: 'POST',
+      path: route`/v1/agent/agents/${agentId}/test-calls/${sessionId}/moves`,
+      body,
+    };
+    return this.transport.json(call, options);
+  }
+
+  /**
+   * Judge a test call. Asks a language model whether an ended test call meets each condition, judged by its
+   * transcript as it was heard, and by its tools. Nothing is stored. Not idempotent: each call asks the
+   * model, and its price counts to the daily limit of agent tests. 300 a minute and 20 at once, with the
+   * moves of callers. Takes up to a minute. Any account key with beta access. 404 unless the session is a
+   * test call of this agent; 409 while the call runs, or no_language_model if there is only local/demo; 502
+   * test_call_unanswered if the model fails.
+   */
+  createTestCallVerdict(
+    agentId: string,
+    sessionId: string,
+    body: Api.AgentCreateTestCallVerdictRequest,
+    options: RequestOptions = {},
+  ): Promise<Api.AgentCreateTestCallVerdictAnswer> {
+    const call: Call = {
+      method: 'POST',
+      path: route`/v1/agent/agents/${agentId}/test-calls/${sessionId}/verdicts`,
+      body,
+    };
+    return this.transport.json(call, options);
+  }
+
+  /**
    * List the tools an agent's tests may reference. Returns the tools attached to the draft, and hanging up
    * if the agent may do so; empty if tools are disabled. Unpaged. Any account key. 404 for an unknown agent.
    */

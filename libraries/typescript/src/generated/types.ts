@@ -3196,8 +3196,14 @@ export interface SessionVoiceTestCaller {
   background?: SessionVoiceTestCallerBackground | undefined;
   /** Echo of the agent from the caller's telephone. Absent: none. */
   echo?: SessionVoiceTestCallerEcho | undefined;
+  /** The only codec that the caller offers; absent: `pcmu` */
+  codec?: 'pcmu' | 'pcma' | 'g722' | 'opus' | undefined;
   /** Impairment of the caller's packets. Absent: none. */
   network?: SessionVoiceTestCallerNetwork | undefined;
+  /** Who calls, in the steps in which they converse; a test made of a call has none */
+  persona?: string | undefined;
+  /** Language model that plays the caller, `<provider>/<model>`; absent: the agent’s own */
+  model?: string | undefined;
 }
 
 export interface SessionVoiceTestStepListenImpatient {
@@ -3278,6 +3284,21 @@ export interface SessionVoiceTestStepAwaitHangUp {
   timeout_ms: number;
 }
 
+export interface SessionVoiceTestStepConverse {
+  /** Kind of step: `listen`, `say`, `pause`, `interrupt`, `sound`, `press` or `await_hang_up`. */
+  do: 'converse';
+  /** What the caller wants, in a step in which they converse */
+  goal: string;
+  /** The most moves of the caller in such a step */
+  max_lines: number;
+  /** The agent must have spoken and then been silent for so long, in ms. */
+  quiet_ms: number;
+  /** The step ends after this time in any case, in ms. */
+  timeout_ms: number;
+  /** What the caller says whenever the agent has not begun to speak for so long. Absent: nothing. */
+  impatient?: SessionVoiceTestStepListenImpatient | undefined;
+}
+
 export interface SessionVoiceTestExpectReply1 {
   /** Text in the reply, in any letter case. */
   contains: string;
@@ -3302,6 +3323,13 @@ export interface SessionVoiceTestExpectReplyMs {
   max?: number | undefined;
 }
 
+export interface SessionVoiceTestExpectJudged {
+  /** Name that the verdict has, too; unique */
+  name: string;
+  /** What must be true of the call */
+  condition: string;
+}
+
 export interface SessionVoiceTestExpect {
   /** Texts and patterns, each of which must be in one reply of the agent. */
   replies?: (SessionVoiceTestExpectReply1 | SessionVoiceTestExpectReply2)[] | undefined;
@@ -3323,6 +3351,10 @@ export interface SessionVoiceTestExpect {
   ended_by?: 'caller' | 'agent' | undefined;
   /** Verdicts that the model must give on success criteria of the agent, by name. */
   criteria?: Record<string, 'success' | 'failure'> | undefined;
+  /** Share of the call before the difference, from 0 to 1; what was recorded after it no longer applies. */
+  judged?: SessionVoiceTestExpectJudged[] | undefined;
+  /** Language model that judges `judged`, `<provider>/<model>`; absent: the agent’s own */
+  judge_model?: string | undefined;
 }
 
 export interface SessionVoiceTestMadeFrom {
@@ -3342,7 +3374,7 @@ export interface SessionVoiceTest {
   /** How the caller and the line sound. Absent fields have their defaults. */
   caller: SessionVoiceTestCaller;
   /** What the caller does, in order; then it hangs up. */
-  steps: (SessionVoiceTestStepListen | SessionVoiceTestStepPause | SessionVoiceTestStepSay | SessionVoiceTestStepInterrupt | SessionVoiceTestStepSound | SessionVoiceTestStepPress | SessionVoiceTestStepAwaitHangUp)[];
+  steps: (SessionVoiceTestStepListen | SessionVoiceTestStepPause | SessionVoiceTestStepSay | SessionVoiceTestStepInterrupt | SessionVoiceTestStepSound | SessionVoiceTestStepPress | SessionVoiceTestStepAwaitHangUp | SessionVoiceTestStepConverse)[];
   /** What must be true of the call; what is absent is measured and not judged. */
   expect: SessionVoiceTestExpect;
   /** How often the test is run. */
@@ -4402,6 +4434,37 @@ export interface AgentCreateTestCallAnswer {
   config_hash: string;
   /** Where the embedded signalling listens; null with an external SIP server */
   sip: OperatorTestCallSip | null;
+}
+
+export interface AgentCreateTestCallMoveAnswer {
+  /** What the caller does next */
+  do: 'say' | 'press' | 'wait' | 'hang_up';
+  /** Words of `say`, or said before `hang_up`; otherwise null */
+  text: string | null;
+  /** Keys of `press`; otherwise null */
+  keys: string | null;
+  /** Words with which the caller interrupts the answer to `say`; null if they let it end */
+  cut_in: string | null;
+  /** Whether the caller has reached the goal, or clearly will not */
+  goal: 'open' | 'reached' | 'refused';
+  /** The language model that answered, `<provider>/<model>` */
+  model: string;
+}
+
+export interface AgentCreateTestCallVerdictAnswerVerdict {
+  /** Name of the condition */
+  name: string;
+  /** `unknown` if the call does not show it */
+  result: 'success' | 'failure' | 'unknown';
+  /** Why, in a sentence of the judging model */
+  reason: string;
+}
+
+export interface AgentCreateTestCallVerdictAnswer {
+  /** One for each condition, in their order */
+  verdicts: AgentCreateTestCallVerdictAnswerVerdict[];
+  /** The language model that answered, `<provider>/<model>` */
+  model: string;
 }
 
 export interface AgentTestWebhookAnswer {
@@ -5498,6 +5561,41 @@ export interface AgentSetShareRequest {
 export interface AgentCreateTestCallRequest {
   /** `draft`, `published`, or the number of one of the agent’s versions */
   version?: 'draft' | 'published' | number | undefined;
+}
+
+export interface AgentCreateTestCallMoveRequestTurn {
+  /** Who spoke */
+  role: 'agent' | 'caller';
+  /** Words, or keys in brackets */
+  text: string;
+}
+
+export interface AgentCreateTestCallMoveRequest {
+  /** Who calls, and how they behave */
+  persona?: string | undefined;
+  /** What the caller wants of the call */
+  goal: string;
+  /**
+   * Model that is asked, `<provider>/<model>`; absent: the agent’s own, or the default model of this
+   * deployment if the agent’s is `local/demo` or on a server of its own
+   */
+  model?: string | undefined;
+  /** The call so far, in order: the agent as it was heard, the caller as they spoke */
+  turns: AgentCreateTestCallMoveRequestTurn[];
+  /** Moves that the caller may still make, this one included */
+  moves_left?: number | undefined;
+}
+
+export interface AgentCreateTestCallVerdictRequest {
+  /** What the call must have led to */
+  conditions: SessionVoiceTestExpectJudged[];
+  /**
+   * Model that is asked, `<provider>/<model>`; absent: the agent’s own, or the default model of this
+   * deployment if the agent’s is `local/demo` or on a server of its own
+   */
+  model?: string | undefined;
+  /** What the caller really said; the call’s own transcript has what was recognised */
+  caller_lines?: string[] | undefined;
 }
 
 export interface AgentRunTestsRequest {
