@@ -1,10 +1,11 @@
 /** The agent's audio as received by the caller, and how long it speaks and pauses. */
 
 import { addVoice, type Stretch } from '#protocol/audible-timeline.ts';
-import { ULAW_SILENCE } from './g711.ts';
+import { type Codec, type Coding, ticksOf } from './codecs.ts';
+import { encodeBlock, ULAW_SILENCE } from './g711.ts';
 import type { LineSound } from './line-sound.ts';
-import { SPEECH_GAP_MS } from './play-scene.ts';
-import { isVoiced, PACKET_MS, PACKET_SAMPLES, PAYLOAD_PCMU, parseRtp, samplesOf } from './rtp.ts';
+import { isVoiced, PACKET_MS, PACKET_SAMPLES, parseRtp, samplesOf } from './rtp.ts';
+import { SPEECH_GAP_MS } from './take-turns.ts';
 
 /** Initial room for received audio; doubled when it is full. */
 const FIRST_HEARD_SAMPLES = 8_000 * 5;
@@ -13,6 +14,9 @@ const MAX_HEARD_SAMPLES = 8_000 * 60 * 60;
 /** Receives one RTP stream. */
 export class AgentAudio {
   readonly #line: LineSound;
+  readonly #codec: Codec;
+  readonly #coding: Coding;
+  readonly #ticks: number;
   readonly #stretches: { firstMs: number; lastMs: number }[] = [];
   /** µ-law, each packet at the position of its timestamp. */
   #heard = Buffer.alloc(0);
@@ -29,8 +33,11 @@ export class AgentAudio {
   #shift = 0;
 
   /** Sounds of the line that depend on the agent's, such as its echo, come from `line`. */
-  constructor(line: LineSound) {
+  constructor(line: LineSound, codec: Codec, coding: Coding) {
     this.#line = line;
+    this.#codec = codec;
+    this.#coding = coding;
+    this.#ticks = ticksOf(codec);
   }
 
   /** Measures the wait for packets from now. */
@@ -75,7 +82,7 @@ export class AgentAudio {
   #follow({ ssrc, timestamp }: { readonly ssrc: number; readonly timestamp: number }, idleMs: number): void {
     if (ssrc === this.#source) return;
     if (this.#firstHeard !== null)
-      this.#shift = (this.#lastHeard + Math.round((idleMs / PACKET_MS) * PACKET_SAMPLES) - timestamp) | 0;
+      this.#shift = (this.#lastHeard + Math.round((idleMs / PACKET_MS) * this.#ticks) - timestamp) | 0;
     this.#source = ssrc;
   }
 
@@ -86,20 +93,25 @@ export class AgentAudio {
     const now = performance.now();
     const idleMs = now - this.#lastPacketMs;
     this.#lastPacketMs = now;
-    if (packet.payloadType !== PAYLOAD_PCMU) return;
+    if (packet.payloadType !== this.#codec.payloadType) return;
     this.#follow(packet, idleMs);
-    this.#keep((packet.timestamp + this.#shift) >>> 0, packet.payload);
-    if (this.#line.hasEcho) this.#line.hear(samplesOf(packet.payload));
-    if (!isVoiced(packet.payload)) return;
+    const payload = this.#inUlaw(packet.payload);
+    this.#keep((packet.timestamp + this.#shift) >>> 0, payload);
+    if (this.#line.hasEcho) this.#line.hear(samplesOf(payload));
+    if (!isVoiced(payload)) return;
     if (this.#lastVoicedMs === null || now - this.#lastVoicedMs > SPEECH_GAP_MS) this.#voicedSinceMs = now;
     this.#lastVoicedMs = now;
     addVoice(this.#stretches, performance.timeOrigin + now);
   }
 
+  #inUlaw(payload: Buffer): Buffer {
+    return this.#codec.name === 'pcmu' ? payload : encodeBlock(this.#coding.decode(payload));
+  }
+
   #keep(timestamp: number, payload: Buffer): void {
     this.#firstHeard ??= timestamp;
     this.#lastHeard = timestamp;
-    const at = (timestamp - this.#firstHeard) | 0;
+    const at = Math.round((((timestamp - this.#firstHeard) | 0) * PACKET_SAMPLES) / this.#ticks);
     const end = at + payload.length;
     if (at < 0 || end > MAX_HEARD_SAMPLES) return;
     if (end > this.#heard.length)

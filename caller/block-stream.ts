@@ -6,9 +6,9 @@
 import { addVoice } from '#protocol/audible-timeline.ts';
 import type { LineSound } from './line-sound.ts';
 import { pace } from './pace.ts';
-import { type CallerStream, SPEECH_GAP_MS } from './play-scene.ts';
 import { VOICED_PEAK } from './rtp.ts';
 import { CALLER_RATE_HZ } from './scene.ts';
+import { type CallerStream, SPEECH_GAP_MS } from './take-turns.ts';
 
 const BLOCK_MS = 10;
 /** Samples of one block at the caller's rate. */

@@ -5,6 +5,7 @@
  */
 import type { Meaning, Timeline } from '#protocol/audible-timeline.ts';
 import type { Line, Scene } from './scene.ts';
+import type { CallerMind } from './take-turns.ts';
 
 /** One kind of call. */
 export interface Caller {
@@ -21,6 +22,8 @@ export interface CallRequest {
   readonly signal?: AbortSignal;
   /** Called for each line when its first packet is due. */
   readonly onLine?: (line: Line) => void;
+  /** Decides what the caller does in conversations; a scene without them needs none. */
+  readonly mind?: CallerMind | undefined;
 }
 
 /** Outcome of a call. */

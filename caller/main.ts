@@ -49,6 +49,7 @@ async function run(): Promise<void> {
     ...(values.user ? { credentials: { username: values.user, password: values.password ?? '' } } : {}),
   });
   const scene = readScene(values.scene);
+  if (scene.conditions.codec !== 'pcmu') throw new Error('times are measured in PCMU: leave out the codec');
   const stop = new AbortController();
   process.once('SIGINT', () => stop.abort());
   const capture = await startCapture(ports, values.interface);

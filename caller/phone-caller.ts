@@ -1,13 +1,15 @@
 /**
- * A phone caller: SIP over UDP, PCMU, keys as telephone events. Each call uses two local ports, signalling
- * and media, from a range that a capture can watch.
+ * A phone caller: SIP over UDP, one codec, keys as telephone events. Each call uses two local ports,
+ * signalling and media, from a range that a capture can watch.
  */
 import { createSocket, type Socket } from 'node:dgram';
 import type { TimedLine } from '#protocol/audible-timeline.ts';
 import type { Caller, CallOutcome, CallRecord, CallRequest, SaidLine } from './caller.ts';
+import { CODECS, type Codec } from './codecs.ts';
 import { LineSound } from './line-sound.ts';
 import { playScene } from './play-scene.ts';
-import { type MediaRemote, RtpStream } from './rtp-stream.ts';
+import { type MediaRemote, RtpStream, type SentSpan } from './rtp-stream.ts';
+import type { Line } from './scene.ts';
 import { addressOf, SipCall } from './sip-call.ts';
 import type { Credentials } from './sip-digest.ts';
 
@@ -97,7 +99,8 @@ async function place({ request, signalling, media, localAddress, options }: Call
   });
   const onAbort = () => call.cancel();
   signal?.addEventListener('abort', onAbort, { once: true });
-  const answer = await call.invite(offerSdp(localAddress, ports.media));
+  const codec = CODECS[scene.conditions.codec];
+  const answer = await call.invite(offerSdp(localAddress, ports.media, codec));
   signal?.removeEventListener('abort', onAbort);
   if (answer.type === 'refused') {
     const outcome: CallOutcome = signal?.aborted
@@ -106,24 +109,33 @@ async function place({ request, signalling, media, localAddress, options }: Call
     const timeline = { agent: [], lines: [] };
     return { outcome, callId: call.callId, ports, lines: [], heard: new Int16Array(), timeline };
   }
-  const stream = new RtpStream(media, new LineSound(scene), { ...scene.conditions, random: scene.random });
+  const network = { ...scene.conditions, random: scene.random };
+  const stream = new RtpStream(media, { line: new LineSound(scene), network, codec });
   stream.start(remoteOf(answer.sdp, addressOf(request.target).host));
   call.onOffer((sdp) => {
     if (sdp !== '') stream.redirect(remoteOf(sdp, addressOf(request.target).host));
   });
   const lines: (SaidLine & TimedLine)[] = [];
-  const endedBy = await Promise.race([
-    playScene(scene, stream, {
-      onLine: request.onLine,
-      onSaid: ({ text, means }, span) => lines.push({ text, means, ...span }),
-    }).then(() => 'caller' as const),
+  const listener = {
+    onLine: request.onLine,
+    onSaid: ({ text, means }: Line, span: SentSpan) => void lines.push({ text, means, ...span }),
+  };
+  const ending = Promise.race([
+    playScene(scene, stream, listener, request.mind).then(() => 'caller' as const),
     call.hungUp.then(() => 'agent' as const),
     stream.until(() => stream.starvedForMs > LOST_MS, Number.POSITIVE_INFINITY).then(() => 'lost' as const),
     aborted(signal),
   ]);
-  if (endedBy !== 'agent') await call.hangUp();
-  stream.stop();
-  call.close();
+  const hangUp = async (endedBy: 'caller' | 'agent' | 'lost') => {
+    if (endedBy !== 'agent') await call.hangUp();
+    stream.stop();
+    call.close();
+    return endedBy;
+  };
+  const endedBy = await ending.then(hangUp, async (error: unknown) => {
+    await hangUp('caller');
+    throw error;
+  });
   const timeline = { agent: stream.agentStretches, lines };
   const outcome: CallOutcome = { type: 'answered', endedBy };
   return { outcome, callId: call.callId, ports, lines, heard: stream.heard(), timeline };
@@ -136,7 +148,7 @@ function aborted(signal: AbortSignal | undefined): Promise<'caller'> {
   });
 }
 
-function offerSdp(address: string, port: number): string {
+function offerSdp(address: string, port: number, { payloadType, encoding, clockHz }: Codec): string {
   const family = address.includes(':') ? 'IP6' : 'IP4';
   return [
     'v=0',
@@ -144,9 +156,9 @@ function offerSdp(address: string, port: number): string {
     's=-',
     `c=IN ${family} ${address}`,
     't=0 0',
-    `m=audio ${port} RTP/AVP 0 ${DIGIT_PAYLOAD_TYPE}`,
-    'a=rtpmap:0 PCMU/8000',
-    `a=rtpmap:${DIGIT_PAYLOAD_TYPE} telephone-event/8000`,
+    `m=audio ${port} RTP/AVP ${payloadType} ${DIGIT_PAYLOAD_TYPE}`,
+    `a=rtpmap:${payloadType} ${encoding}`,
+    `a=rtpmap:${DIGIT_PAYLOAD_TYPE} telephone-event/${clockHz}`,
     `a=fmtp:${DIGIT_PAYLOAD_TYPE} 0-16`,
     'a=ptime:20',
     'a=sendrecv',
@@ -158,7 +170,7 @@ function offerSdp(address: string, port: number): string {
 function remoteOf(sdp: string, fallbackAddress: string): MediaRemote {
   const audio = /^m=audio (\d+) \S+ .*$/m.exec(sdp);
   const connections = [...sdp.matchAll(/^c=IN IP[46] (\S+)/gm)];
-  const digits = /^a=rtpmap:(\d+) telephone-event\/8000/im.exec(sdp);
+  const digits = /^a=rtpmap:(\d+) telephone-event\/\d+/im.exec(sdp);
   return {
     address: connections.at(-1)?.[1] ?? fallbackAddress,
     port: Number(audio?.[1] ?? 0),

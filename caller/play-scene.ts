@@ -1,87 +1,58 @@
 /**
  * Plays a scene on any transport: runs each step when the agent's audio, or the clock, reaches its condition.
  */
-import type { Action, Line, Scene } from './scene.ts';
+import { converse } from './converse.ts';
+import type { Action, Scene } from './scene.ts';
+import {
+  type CallerMind,
+  type CallerStream,
+  listen,
+  type Playing,
+  press,
+  type SceneListener,
+  SPEECH_GAP_MS,
+  say,
+} from './take-turns.ts';
 
-/** A shorter pause is part of one utterance, ms. */
-export const SPEECH_GAP_MS = 300;
-
-/** A caller's media as a scene uses it. `Span` is when something was sent, in units of the transport. */
-export interface CallerStream<Span> {
-  /** Time of the agent's last voiced audio; null before the first. */
-  readonly lastVoicedMs: number | null;
-  agentSpokeForMs(gapMs: number): number;
-  agentQuietForMs(): number;
-  /** Resolves with true once the condition holds, false after `timeoutMs`. */
-  until(condition: () => boolean, timeoutMs: number): Promise<boolean>;
-  say(samples: Int16Array): Promise<Span>;
-  press(digits: string): Promise<void>;
-}
-
-/** Listener of what is said. */
-export interface SceneListener<Span> {
-  /** A line begins now. */
-  readonly onLine: ((line: Line) => void) | undefined;
-  readonly onSaid: (line: Line, span: Span) => void;
-}
-
-/** Resolves after the last step. */
+/** Resolves after the last step, or when the caller's mind hangs up. Throws what its `mind` throws. */
 export async function playScene<Span>(
   scene: Scene,
   stream: CallerStream<Span>,
   listener: SceneListener<Span>,
+  mind: CallerMind | null = null,
 ): Promise<void> {
-  for (const action of scene.actions) await act(action, stream, listener);
+  const playing: Playing<Span> = { stream, listener, mind, heardBeforeMs: null };
+  mind?.begin();
+  for (const action of scene.actions) if (await act(action, playing)) return;
 }
 
-async function act<Span>(
-  action: Action,
-  stream: CallerStream<Span>,
-  listener: SceneListener<Span>,
-): Promise<void> {
+/** Resolves with true if the caller hangs up now. */
+async function act<Span>(action: Action, playing: Playing<Span>): Promise<boolean> {
+  const { stream } = playing;
   switch (action.do) {
     case 'listen':
-      return listen(action, stream, listener);
+      // Waits for a new answer: audio before this step does not count.
+      await listen(action, playing, stream.lastVoicedMs);
+      return false;
     case 'pause':
       await stream.until(() => false, action.ms);
-      return;
+      return false;
     case 'say': {
       const over = action.over;
       if (over)
         await stream.until(() => stream.agentSpokeForMs(SPEECH_GAP_MS) >= over.afterMs, over.timeoutMs);
-      return say(action.line, stream, listener);
+      await say(action.line, playing);
+      return false;
     }
     case 'press':
-      await stream.press(action.digits);
-      return;
+      await press(action.digits, playing);
+      return false;
+    case 'converse':
+      return converse(action, playing);
     case 'await_hang_up':
       await stream.until(() => false, action.timeoutMs);
-      return;
+      return false;
     default:
-      action satisfies never;
+      return action satisfies never;
   }
-}
-
-async function say<Span>(
-  line: Line,
-  stream: CallerStream<Span>,
-  listener: SceneListener<Span>,
-): Promise<void> {
-  listener.onLine?.(line);
-  listener.onSaid(line, await stream.say(line.samples));
-}
-
-async function listen<Span>(
-  { quietMs, timeoutMs, impatient }: Extract<Action, { do: 'listen' }>,
-  stream: CallerStream<Span>,
-  listener: SceneListener<Span>,
-): Promise<void> {
-  // Waits for a new answer: audio before this step does not count.
-  const before = stream.lastVoicedMs;
-  const hasBegun = () => stream.lastVoicedMs !== before;
-  for (let said = 0; impatient && said < impatient.times; said++) {
-    if (await stream.until(hasBegun, impatient.afterMs)) break;
-    await say(impatient.line, stream, listener);
-  }
-  await stream.until(() => hasBegun() && stream.agentQuietForMs() >= quietMs, timeoutMs);
 }

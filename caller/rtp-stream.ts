@@ -6,12 +6,12 @@ import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:dgram';
 import type { Stretch } from '#protocol/audible-timeline.ts';
 import { AgentAudio } from './agent-audio.ts';
-import { encodeBlock } from './g711.ts';
+import { type Codec, type Coding, openCoding, ticksOf } from './codecs.ts';
 import type { LineSound } from './line-sound.ts';
 import { pace } from './pace.ts';
-import type { CallerStream } from './play-scene.ts';
-import { DIGIT_EVENTS, PACKET_MS, PACKET_SAMPLES, PAYLOAD_PCMU, writeRtp } from './rtp.ts';
+import { DIGIT_EVENTS, PACKET_MS, PACKET_SAMPLES, writeRtp } from './rtp.ts';
 import { SteadyLine } from './steady-line.ts';
+import type { CallerStream } from './take-turns.ts';
 
 const DIGIT_PACKETS = 5;
 const DIGIT_END_PACKETS = 3;
@@ -56,6 +56,10 @@ export class RtpStream implements CallerStream<SentSpan> {
   /** Null if every packet differs. */
   readonly #steady: SteadyLine | null;
   readonly #network: Network;
+  readonly #codec: Codec;
+  readonly #coding: Coding;
+  /** RTP timestamps in one packet. */
+  readonly #ticks: number;
   readonly #ssrc = randomBytes(4).readUInt32BE(0);
   #remote: MediaRemote | null = null;
   #stopPacing: (() => void) | null = null;
@@ -65,12 +69,19 @@ export class RtpStream implements CallerStream<SentSpan> {
   #keys: (() => boolean)[] = [];
   readonly #afterEachPacket = new Set<() => void>();
 
-  constructor(socket: Socket, line: LineSound, network: Network) {
+  constructor(
+    socket: Socket,
+    { line, network, codec }: { readonly line: LineSound; readonly network: Network; readonly codec: Codec },
+  ) {
     this.#socket = socket;
     this.#line = line;
-    this.#steady = line.isSteady ? new SteadyLine(line.noisePeak, network.random()) : null;
+    const isSteady = line.isSteady && codec.name === 'pcmu';
+    this.#steady = isSteady ? new SteadyLine(line.noisePeak, network.random()) : null;
     this.#network = network;
-    this.#agent = new AgentAudio(line);
+    this.#codec = codec;
+    this.#coding = openCoding(codec);
+    this.#ticks = ticksOf(codec);
+    this.#agent = new AgentAudio(line, codec, this.#coding);
     socket.on('message', (datagram) => this.#agent.hear(datagram));
   }
 
@@ -153,7 +164,7 @@ export class RtpStream implements CallerStream<SentSpan> {
   #packet(): void {
     const key = this.#keys.shift();
     if (key === undefined || !key()) this.#sendAudio();
-    this.#timestamp += PACKET_SAMPLES;
+    this.#timestamp += this.#ticks;
     for (const look of [...this.#afterEachPacket]) look();
   }
 
@@ -164,7 +175,7 @@ export class RtpStream implements CallerStream<SentSpan> {
       ? this.#voiced(line.samples, position)
       : (this.#steady?.quiet() ?? this.#mixed(new Int16Array(PACKET_SAMPLES)));
     this.#send({
-      payloadType: PAYLOAD_PCMU,
+      payloadType: this.#codec.payloadType,
       marker: line !== null && position === 0,
       timestamp: this.#timestamp,
       payload,
@@ -188,7 +199,7 @@ export class RtpStream implements CallerStream<SentSpan> {
 
   #mixed(frame: Int16Array): Buffer {
     this.#line.addTo(frame);
-    return encodeBlock(frame);
+    return this.#coding.encode(frame);
   }
 
   /**
@@ -202,7 +213,7 @@ export class RtpStream implements CallerStream<SentSpan> {
         if (index === 0) startTimestamp = this.#timestamp;
         const isLast = index === DIGIT_PACKETS - 1;
         const payload = Buffer.from([event, (isLast ? 0x80 : 0) | DIGIT_VOLUME, 0, 0]);
-        payload.writeUInt16BE((index + 1) * PACKET_SAMPLES, 2);
+        payload.writeUInt16BE((index + 1) * this.#ticks, 2);
         for (let copy = 0; copy < (isLast ? DIGIT_END_PACKETS : 1); copy++)
           this.#send({ payloadType, marker: index === 0, timestamp: startTimestamp, payload });
         return true;

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
 import type { Meaning } from '#protocol/audible-timeline.ts';
-import { CALLER_STEPS, callerConditions } from '#protocol/caller-steps.ts';
+import { CALLER_STEPS, type CallerCodec, callerConditions, converseStep } from '#protocol/caller-steps.ts';
 import { VOICED_PEAK } from './rtp.ts';
 import { type Background, backgroundSound, scaled, shortSound } from './sounds.ts';
 import { type Spoken, speak } from './spoken.ts';
@@ -30,7 +30,7 @@ const sceneFile = z.strictObject({
     .default(12),
   /** The caller hangs up after the last one. */
   steps: z
-    .array(z.discriminatedUnion('do', [...CALLER_STEPS, play]))
+    .array(z.discriminatedUnion('do', [...CALLER_STEPS, converseStep, play]))
     .min(1)
     .max(500),
 });
@@ -38,15 +38,18 @@ const sceneFile = z.strictObject({
 /** A scene as in its file. */
 export type SceneFile = z.input<typeof sceneFile>;
 
+/** How a caller listens. */
+interface Listening {
+  readonly quietMs: number;
+  readonly timeoutMs: number;
+  /** A line that the caller says, `times` times at most, when the agent has not begun for `afterMs`. */
+  readonly impatient: { readonly line: Line; readonly afterMs: number; readonly times: number } | null;
+}
+
 /** One step, with all random values drawn. */
 export type Action =
-  | {
-      readonly do: 'listen';
-      readonly quietMs: number;
-      readonly timeoutMs: number;
-      /** A line that the caller says, `times` times at most, when the agent has not begun for `afterMs`. */
-      readonly impatient: { readonly line: Line; readonly afterMs: number; readonly times: number } | null;
-    }
+  | ({ readonly do: 'listen' } & Listening)
+  | ({ readonly do: 'converse'; readonly goal: string; readonly maxLines: number } & Listening)
   | { readonly do: 'pause'; readonly ms: number }
   | {
       readonly do: 'say';
@@ -73,6 +76,7 @@ export interface LineConditions {
   readonly lossShare: number;
   /** Largest delay of a packet. */
   readonly jitterMs: number;
+  readonly codec: CallerCodec;
 }
 
 /** A scene ready to play. */
@@ -90,8 +94,11 @@ export function readScene(path: string): Scene {
   return prepareScene(JSON.parse(readFileSync(path, 'utf8')), dirname(path));
 }
 
+/** A spoken line at the caller's rate. */
+export type SpokenLine = Pick<Spoken, 'samples' | 'words'>;
+
 /** Speaks a line at the caller's rate in a voice; `speed` 1 is the voice's own. */
-export type Speaker = (text: string, voice: string, speed: number) => Pick<Spoken, 'samples' | 'words'>;
+export type Speaker = (text: string, voice: string, speed: number) => SpokenLine;
 
 /** Speaks in Flite's voices; throws for one of eSpeak. */
 export const speakWithFlite: Speaker = (said, speaker, speed) => {
@@ -117,21 +124,23 @@ export function prepareScene(file: unknown, folder = '.', speaker = speakWithFli
       gainDb: scene.voice_db,
       speaker,
     });
+  const listening = (item: ListeningStep): Listening => ({
+    quietMs: item.quiet_ms,
+    timeoutMs: item.timeout_ms,
+    impatient: item.impatient
+      ? {
+          line: spoken(item.impatient, 'turn'),
+          afterMs: item.impatient.after_ms,
+          times: item.impatient.times,
+        }
+      : null,
+  });
   const actions = scene.steps.map((item): Action => {
     switch (item.do) {
       case 'listen':
-        return {
-          do: 'listen',
-          quietMs: item.quiet_ms,
-          timeoutMs: item.timeout_ms,
-          impatient: item.impatient
-            ? {
-                line: spoken(item.impatient, 'turn'),
-                afterMs: item.impatient.after_ms,
-                times: item.impatient.times,
-              }
-            : null,
-        };
+        return { do: 'listen', ...listening(item) };
+      case 'converse':
+        return { do: 'converse', goal: item.goal, maxLines: item.max_lines, ...listening(item) };
       case 'pause':
         return { do: 'pause', ms: drawn(item.ms) };
       case 'say':
@@ -170,8 +179,10 @@ export function prepareScene(file: unknown, folder = '.', speaker = speakWithFli
   };
 }
 
+type ListeningStep = Extract<z.output<typeof sceneFile>['steps'][number], { do: 'listen' | 'converse' }>;
+
 function conditionsOf(
-  { background, echo, network }: z.output<typeof sceneFile>,
+  { background, echo, network, codec }: z.output<typeof sceneFile>,
   random: () => number,
 ): LineConditions {
   return {
@@ -181,6 +192,7 @@ function conditionsOf(
     echo: echo ? { delayMs: echo.delay_ms, lossDb: echo.loss_db } : null,
     lossShare: network?.loss ?? 0,
     jitterMs: network?.jitter_ms ?? 0,
+    codec: codec ?? 'pcmu',
   };
 }
 
@@ -204,7 +216,16 @@ function spokenLine(said: string, means: Meaning, how: Manner): Line {
 }
 
 function speechOf(said: string, how: Manner): Speech {
-  const spoken = how.speaker(said, how.voice, how.speed);
+  return trimmedSpeech(said, how.speaker(said, how.voice, how.speed), how.gainDb);
+}
+
+/** A line that was spoken during the call; null if it has no audible sound. */
+export function lineOf(text: string, means: Meaning, spoken: SpokenLine, gainDb: number): Line | null {
+  const isAudible = spoken.samples.some((sample) => Math.abs(sample) >= VOICED_PEAK);
+  return isAudible ? { text, means, ...trimmedSpeech(text, spoken, gainDb) } : null;
+}
+
+function trimmedSpeech(said: string, spoken: SpokenLine, gainDb: number): Speech {
   const { samples, skippedMs } = trimmed(spoken.samples);
   // Includes the decay of the last word: the line is over at its end.
   const lengthMs = (samples.length * 1_000) / CALLER_RATE_HZ;
@@ -212,7 +233,7 @@ function speechOf(said: string, how: Manner): Speech {
     text: said.slice(textStart, textEnd),
     endMs: Math.min(endMs - skippedMs, lengthMs),
   }));
-  return { samples: scaled(samples, how.gainDb), words };
+  return { samples: scaled(samples, gainDb), words };
 }
 
 /** Without surrounding silence, so that the line ends with the voice. */

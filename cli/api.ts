@@ -15,12 +15,20 @@ export class CommandError extends Error {
   readonly exitCode: number;
   /** Reason of the API's refusal (docs/errors.md); null if it gave none. */
   readonly reason: string | null;
+  /** HTTP status of the API's refusal; null without one. */
+  readonly status: number | null;
 
-  constructor(message: string, exitCode: number = EXIT.refused, reason: string | null = null) {
+  constructor(
+    message: string,
+    exitCode: number = EXIT.refused,
+    reason: string | null = null,
+    status: number | null = null,
+  ) {
     super(message);
     this.name = 'CommandError';
     this.exitCode = exitCode;
     this.reason = reason;
+    this.status = status;
   }
 }
 
@@ -208,7 +216,8 @@ const problem = z.union([
 async function refusalOf(response: Response, path: string): Promise<CommandError> {
   const parsed = problem.safeParse(await response.json().catch(() => null));
   const reason = parsed.success && 'reason' in parsed.data ? parsed.data.reason : null;
-  return new CommandError(refusalText(response, path, parsed), EXIT.refused, reason);
+  const { status } = response;
+  return new CommandError(refusalText(response, path, parsed), EXIT.refused, reason ?? null, status);
 }
 
 function refusalText(

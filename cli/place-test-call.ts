@@ -1,7 +1,7 @@
 /** Places a permitted test call, as the doctor and voice tests do. */
 import { networkInterfaces } from 'node:os';
 import { hostPort, isAnyHost, isLoopback } from '#base/public-address.ts';
-import type { CallRecord } from '#caller/caller.ts';
+import type { CallRecord, CallRequest } from '#caller/caller.ts';
 import { PhoneCaller } from '#caller/phone-caller.ts';
 import type { Scene } from '#caller/scene.ts';
 import { reachableHost, type SipAddress } from './test-call-permit.ts';
@@ -27,7 +27,7 @@ export function placeTestCall(
   { sip, from, ports }: TestCallPath,
   { called, header }: CalledNumber,
   scene: Scene,
-  signal?: AbortSignal,
+  { signal, mind }: { readonly signal?: AbortSignal | undefined } & Pick<CallRequest, 'mind'> = {},
 ): Promise<CallRecord> {
   const caller = new PhoneCaller({
     ports,
@@ -36,7 +36,7 @@ export function placeTestCall(
     headers: [[header.name, header.value]],
   });
   const target = `sip:${called}@${hostPort(reachableHost(sip.host), sip.port)}`;
-  return caller.call({ target, scene, ...(signal ? { signal } : {}) });
+  return caller.call({ target, scene, mind, ...(signal ? { signal } : {}) });
 }
 
 /** The loopback, and the network card where the product can be reached from it. */

@@ -1,7 +1,9 @@
 /** Compares the call of a voice test with the expectations of the test. Pure. */
 import { compileLinearPattern } from '#base/linear-pattern.ts';
 import { quantile } from '#caller/statistics.ts';
+import type { GoalOutcome } from '#caller/take-turns.ts';
 import type { Timeline } from '#protocol/audible-timeline.ts';
+import type { CallVerdict } from '#protocol/test-call-question.ts';
 import { observeTurns, type TurnTaking } from '#protocol/turn-taking.ts';
 import type { VoiceExpectations } from '#protocol/voice-test.ts';
 
@@ -15,6 +17,10 @@ export interface VoiceCall {
   readonly tools: readonly string[];
   /** Verdicts by criterion; null without an analysis. */
   readonly criteria: ReadonlyMap<string, string> | null;
+  /** Of a model on the test's own conditions; null if it has none. */
+  readonly verdicts: readonly CallVerdict[] | null;
+  /** How each conversation with a goal ended, as the caller's model says; null if the test has none. */
+  readonly goals: readonly (GoalOutcome | 'agent_hung_up')[] | null;
 }
 
 /** One expectation, and the observation that it was compared with. */
@@ -45,6 +51,7 @@ export function judgeVoiceCall(call: VoiceCall, expect: VoiceExpectations): Judg
       ...Object.entries(expect.criteria ?? {}).flatMap(([name, expected]) =>
         equal(`criterion ${name}`, call.criteria?.get(name) ?? 'no verdict', expected),
       ),
+      ...(expect.judged ?? []).map((condition) => checkCondition(condition, call.verdicts)),
     ],
   };
 }
@@ -70,6 +77,20 @@ function checkTool(tool: NonNullable<VoiceExpectations['tools']>[number], called
     passed: isCalled === tool.called,
     expected: tool.called ? 'called' : 'not called',
     observed: called.length === 0 ? 'no tool was called' : `called: ${called.join(', ')}`,
+  };
+}
+
+/** An `unknown` verdict does not pass: nothing shows that the condition is met. */
+function checkCondition(
+  { name, condition }: NonNullable<VoiceExpectations['judged']>[number],
+  verdicts: VoiceCall['verdicts'],
+): Check {
+  const verdict = verdicts?.find((each) => each.name === name);
+  return {
+    name: `judged ${name}`,
+    passed: verdict?.result === 'success',
+    expected: condition,
+    observed: verdict ? `${verdict.result} (${verdict.reason})` : 'no verdict',
   };
 }
 

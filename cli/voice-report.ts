@@ -18,7 +18,7 @@ export function printVoiceResults(results: readonly VoiceResult[]): void {
       share(figures.missed_interruption_rate),
       share(figures.unanswered_rate),
       runs.some(({ turns }) => turns) ? `${Math.round(figures.talk_over_ms.value)} ms` : null,
-      judgeOf(runs),
+      judgeOf(runs, figures.judge_rate),
     ]),
   );
   for (const { name, runs } of results)
@@ -49,7 +49,15 @@ function reasonsOf(run: VoiceRun): string[] {
     .map(({ name, expected, observed }) => `${name}: ${observed}, expected: ${expected}`);
 }
 
-function figuresOf({ session_id, turns, ended_by, criteria, caller_late_ms }: VoiceRun): string {
+function figuresOf({
+  session_id,
+  turns,
+  ended_by,
+  criteria,
+  judged,
+  goals,
+  caller_late_ms,
+}: VoiceRun): string {
   if (!turns) return '';
   const replies = turns.replyMs.map((ms) => Math.round(ms)).join(', ');
   return [
@@ -58,14 +66,19 @@ function figuresOf({ session_id, turns, ended_by, criteria, caller_late_ms }: Vo
     `cut-offs ${turns.cutOffs.length}, missed interruptions ${turns.missedInterruptions.length} of ` +
       `${turns.stopMs.length}, both spoke for ${Math.round(turns.talkOverMs)} ms`,
     `caller late by at most ${caller_late_ms} ms`,
+    ...(goals ? [`goals: ${goals.join(', ')}`] : []),
     ...Object.entries(criteria ?? {}).map(([name, result]) => `judge: ${name} ${result}`),
+    ...(judged ?? []).map(({ name, result, reason }) => `judge: ${name} ${result}: ${reason}`),
   ].join('\n');
 }
 
-function judgeOf(runs: readonly VoiceRun[]): string | null {
-  const verdicts = runs.flatMap(({ criteria }) => Object.values(criteria ?? {}));
+function judgeOf(runs: readonly VoiceRun[], rate: Estimate): string | null {
+  const verdicts = runs.flatMap(({ criteria, judged }) => [
+    ...Object.values(criteria ?? {}),
+    ...(judged ?? []).map(({ result }) => result),
+  ]);
   const met = verdicts.filter((verdict) => verdict === 'success').length;
-  return verdicts.length === 0 ? null : `${met} of ${verdicts.length} met`;
+  return verdicts.length === 0 ? null : `${met} of ${verdicts.length} met${interval(rate)}`;
 }
 
 function share(estimate: Estimate): string | null {

@@ -1,15 +1,14 @@
 /** Runs tests by voice: as many calls at a time as wanted, each judged when it is over. */
 import { prepareScene, type SceneFile, type Speaker } from '#caller/scene.ts';
-import { speakerOf } from '#caller/voices.ts';
+import { type LiveVoices, openLiveVoices, speakerOf } from '#caller/voices.ts';
 import type { VoiceTest } from '#protocol/voice-test.ts';
 import { CommandError } from './api.ts';
-import { placeVoiceCall, type VoiceStage } from './voice-call.ts';
+import { isLate, placeVoiceCall, type VoiceCallOptions, type VoiceStage } from './voice-call.ts';
 import { judgeVoiceCall } from './voice-checks.ts';
 import type { VoiceTestInFile } from './voice-files.ts';
 import { summarise, type VoiceFigures, type VoiceRun } from './voice-summary.ts';
 
-/** A call is repeated if its caller was late by more, ms, because it did not play the test as written. */
-const LATEST_MS = 200;
+/** A call whose caller was late is repeated: at most so many in all. */
 const ATTEMPTS = 3;
 
 /** A test with its runs and their figures. */
@@ -33,6 +32,13 @@ export interface RunOptions {
   readonly parallel: number;
   readonly signal: AbortSignal;
   readonly onRun: (done: number, all: number) => void;
+}
+
+/** What all runs share. */
+interface Together {
+  readonly stage: VoiceStage;
+  readonly voices: LiveVoices;
+  readonly signal: AbortSignal;
 }
 
 /** Speaks the lines of all tests in advance, so that no call waits for them. Throws `CommandError`. */
@@ -63,10 +69,12 @@ export async function runVoiceTests(
   );
   const all = waiting.length;
   const runs = new Map<SpokenTest, VoiceRun[]>(tests.map((item) => [item, []]));
+  const voices = openLiveVoices();
+  const together = { stage, voices, signal: options.signal };
   let done = 0;
   const lane = async () => {
     for (let next = waiting.shift(); next; next = waiting.shift()) {
-      const run = await runOnce(stage, next.item, next.run, options.signal).catch((error: unknown) => {
+      const run = await runOnce(together, next.item, next.run).catch((error: unknown) => {
         // Otherwise the other lanes would still place all the calls that are left.
         waiting.length = 0;
         throw error;
@@ -75,7 +83,8 @@ export async function runVoiceTests(
       options.onRun(++done, all);
     }
   };
-  await Promise.all(Array.from({ length: Math.min(options.parallel, all) }, lane));
+  const lanes = Array.from({ length: Math.min(options.parallel, all) }, lane);
+  await Promise.all(lanes).finally(() => voices.close());
   return tests.map((item) => {
     const own = (runs.get(item) ?? []).sort((one, other) => one.run - other.run);
     const passed = own.every((run) => run.passed);
@@ -85,25 +94,24 @@ export async function runVoiceTests(
 
 /** Throws `CommandError` for an error that every run would repeat. */
 async function runOnce(
-  stage: VoiceStage,
+  { stage, voices, signal }: Together,
   { test, speaker }: SpokenTest,
   run: number,
-  signal: AbortSignal,
 ): Promise<VoiceRun> {
-  const isJudged = test.expect.criteria !== undefined;
+  const { expect } = test;
+  const converses = conversesIn(test, voices);
   const startedMs = performance.now();
   const secondsSince = () => (performance.now() - startedMs) / 1_000;
   try {
     for (let attempt = 1; ; attempt++) {
       const scene = prepareScene(sceneOf(test, run), '.', speaker);
-      const { sessionId, call, lateMs } = await placeVoiceCall(stage, scene, { isJudged, signal });
-      if (lateMs > LATEST_MS && attempt < ATTEMPTS) continue;
-      const { turns, checks } = judgeVoiceCall(call, test.expect);
-      const error =
-        lateMs > LATEST_MS
-          ? `this machine was too busy: the caller itself was ${Math.round(lateMs)} ms late in each of ` +
-            `${ATTEMPTS} calls`
-          : null;
+      const { sessionId, call, lateMs } = await placeVoiceCall(stage, scene, { expect, converses, signal });
+      if (isLate(lateMs) && attempt < ATTEMPTS) continue;
+      const { turns, checks } = judgeVoiceCall(call, expect);
+      const error = isLate(lateMs)
+        ? `this machine was too busy: the caller itself was ${Math.round(lateMs)} ms late in each of ` +
+          `${ATTEMPTS} calls`
+        : null;
       return {
         run,
         session_id: sessionId,
@@ -113,6 +121,8 @@ async function runOnce(
         turns,
         ended_by: call.endedBy,
         criteria: call.criteria && Object.fromEntries(call.criteria),
+        judged: call.verdicts,
+        goals: call.goals,
         seconds: secondsSince(),
         caller_late_ms: Math.round(lateMs),
       };
@@ -128,6 +138,8 @@ async function runOnce(
       turns: null,
       ended_by: null,
       criteria: null,
+      judged: null,
+      goals: null,
       seconds: secondsSince(),
       caller_late_ms: 0,
     };
@@ -136,5 +148,12 @@ async function runOnce(
 
 /** Each run draws other random values, the same ones whenever the tests are run. */
 function sceneOf({ name, caller, steps }: VoiceTest, run: number): SceneFile {
-  return { name, ...caller, seed: caller.seed + run, steps };
+  const { persona: _persona, model: _model, ...conditions } = caller;
+  return { name, ...conditions, seed: caller.seed + run, steps };
+}
+
+function conversesIn({ caller, steps }: VoiceTest, voices: LiveVoices): VoiceCallOptions['converses'] {
+  if (!steps.some((step) => step.do === 'converse')) return null;
+  const { voice, speed } = caller;
+  return { caller, speak: (text) => voices.speak({ text, voice, speed }) };
 }

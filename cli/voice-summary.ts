@@ -10,7 +10,7 @@ import {
 } from '#base/intervals.ts';
 import { quantile } from '#caller/statistics.ts';
 import type { TurnTaking } from '#protocol/turn-taking.ts';
-import type { Check } from './voice-checks.ts';
+import type { Check, VoiceCall } from './voice-checks.ts';
 
 /** One run; `turns` is null if there was no call. */
 export interface VoiceRun {
@@ -23,6 +23,10 @@ export interface VoiceRun {
   readonly turns: TurnTaking | null;
   readonly ended_by: 'caller' | 'agent' | null;
   readonly criteria: Readonly<Record<string, string>> | null;
+  /** A model's verdicts on the test's own conditions, with its reasons. */
+  readonly judged: VoiceCall['verdicts'];
+  /** How each conversation with a goal ended. */
+  readonly goals: VoiceCall['goals'];
   readonly seconds: number;
   /** Longest delay of the caller itself, ms: an error of the measured times. */
   readonly caller_late_ms: number;
@@ -41,6 +45,10 @@ export interface VoiceFigures {
   readonly missed_interruption_rate: Estimate;
   /** In one call, on average. */
   readonly talk_over_ms: Estimate;
+  /** Share of all verdicts of models that are successes; a run's verdicts are drawn whole. */
+  readonly judge_rate: Estimate;
+  /** Share of the runs in which each condition of the test is met, by its name; empty without any. */
+  readonly judged_rates: Readonly<Record<string, Estimate>>;
 }
 
 /** Sums up the runs. */
@@ -63,5 +71,26 @@ export function summarise(runs: readonly VoiceRun[]): VoiceFigures {
       clusteredShare(sums(({ missedInterruptions, stopMs }) => [missedInterruptions.length, stopMs.length])),
     ),
     talk_over_ms: rounded(ratio(sums(({ talkOverMs }) => [talkOverMs, 1])), 1),
+    judge_rate: rounded(clusteredShare(verdictSums(runs))),
+    judged_rates: judgedRates(runs),
   };
+}
+
+function verdictSums(runs: readonly VoiceRun[]): typeof NO_UNITS {
+  return runs.reduce((all, { criteria, judged }) => {
+    const results = [...Object.values(criteria ?? {}), ...(judged ?? []).map(({ result }) => result)];
+    const met = results.filter((result) => result === 'success').length;
+    return results.length === 0 ? all : withUnit(all, met, results.length);
+  }, NO_UNITS);
+}
+
+function judgedRates(runs: readonly VoiceRun[]): VoiceFigures['judged_rates'] {
+  const verdicts = runs.flatMap(({ judged }) => judged ?? []);
+  const names = [...new Set(verdicts.map(({ name }) => name))];
+  return Object.fromEntries(
+    names.map((name) => {
+      const own = verdicts.filter((verdict) => verdict.name === name);
+      return [name, rounded(wilson(own.filter(({ result }) => result === 'success').length, own.length))];
+    }),
+  );
 }

@@ -4,7 +4,8 @@
  */
 import { z } from 'zod';
 import { isLinearPattern } from '#base/linear-pattern.ts';
-import { CALLER_STEPS, callerConditions } from './caller-steps.ts';
+import { CALLER_STEPS, callerConditions, converseStep } from './caller-steps.ts';
+import { callConditions, callerPersona, testModel } from './test-call-question.ts';
 
 /** Version of the shape. */
 export const VOICE_TEST_FORMAT = 1;
@@ -58,6 +59,10 @@ export const voiceExpectations = z.strictObject({
   ended_by: z.enum(['caller', 'agent']).optional(),
   /** Verdicts of the model on success criteria of the agent's analysis, by their names. */
   criteria: z.record(z.string().min(1).max(64), z.enum(['success', 'failure'])).optional(),
+  /** Conditions of this test's own, all of which a model must find met. */
+  judged: callConditions.optional(),
+  /** Model that judges them; absent: the agent's own. */
+  judge_model: testModel.optional(),
 });
 export type VoiceExpectations = z.output<typeof voiceExpectations>;
 
@@ -73,9 +78,20 @@ const madeFrom = z.strictObject({
 export const voiceTest = z.strictObject({
   parley_voice_test: z.literal(VOICE_TEST_FORMAT),
   name: z.string().min(1).max(200),
-  caller: z.strictObject(callerConditions).prefault({}),
+  caller: z
+    .strictObject({
+      ...callerConditions,
+      /** Who calls, in the steps in which they converse. */
+      persona: callerPersona.optional(),
+      /** Model that plays them; absent: the agent's own. */
+      model: testModel.optional(),
+    })
+    .prefault({}),
   /** The caller hangs up after the last one. */
-  steps: z.array(z.discriminatedUnion('do', CALLER_STEPS)).min(1).max(MOST_VOICE_STEPS),
+  steps: z
+    .array(z.discriminatedUnion('do', [...CALLER_STEPS, converseStep]))
+    .min(1)
+    .max(MOST_VOICE_STEPS),
   expect: voiceExpectations,
   repeat: z.number().int().min(1).max(MOST_VOICE_RUNS).default(1),
   made_from: madeFrom.optional(),

@@ -114,6 +114,22 @@ describe('the caller', () => {
     expect(ended.outcome).toEqual({ type: 'answered', endedBy: 'agent' });
   });
 
+  it('hangs up if nothing can decide what it does next', async () => {
+    const agent = await startKnownAgent({ ringMs: 10, hushAfterPackets: 1, hushMs: 20, echoMs: 10 });
+    cleanups.push(() => agent.close());
+    const steps = [{ do: 'converse', goal: 'a table', timeout_ms: 300 }];
+    const mind = {
+      begin: () => undefined,
+      note: () => undefined,
+      ended: () => undefined,
+      next: () => Promise.reject(new Error('no model')),
+    };
+    const scene = prepareScene({ name: 'conversation', steps });
+    const calling = new PhoneCaller({ ports }).call({ target: agent.target, scene, mind });
+    await expect(calling).rejects.toThrow('no model');
+    expect(agent.methods.at(-1)).toBe('BYE');
+  });
+
   itNeeds(['sipp'])('cancels a call that rings', async () => {
     const port = await startSipp(['-sf', scenario(ringingScenario)]);
     const stop = new AbortController();

@@ -1,47 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { type CallerStream, playScene } from '#caller/play-scene.ts';
+import { playScene } from '#caller/play-scene.ts';
 import { prepareScene, type SceneFile } from '#caller/scene.ts';
-
-const PACKET_MS = 20;
-
-/** A line on which the agent is audible for a second from each of these times; its clock runs in waits. */
-class ScriptedLine implements CallerStream<number> {
-  nowMs = 0;
-  readonly #agentFromMs: readonly number[];
-
-  constructor(...agentFromMs: number[]) {
-    this.#agentFromMs = agentFromMs;
-  }
-
-  get lastVoicedMs(): number | null {
-    const begun = this.#agentFromMs.filter((fromMs) => fromMs <= this.nowMs);
-    return begun.length === 0 ? null : Math.min(this.nowMs, (begun.at(-1) ?? 0) + 1_000);
-  }
-
-  agentSpokeForMs(): number {
-    return 0;
-  }
-
-  agentQuietForMs(): number {
-    return this.nowMs - (this.lastVoicedMs ?? this.nowMs);
-  }
-
-  async until(condition: () => boolean, timeoutMs: number): Promise<boolean> {
-    const endMs = this.nowMs + timeoutMs;
-    while (!condition()) {
-      if (this.nowMs >= endMs) return false;
-      this.nowMs += PACKET_MS;
-    }
-    return true;
-  }
-
-  async say(samples: Int16Array): Promise<number> {
-    this.nowMs += samples.length / 8;
-    return this.nowMs;
-  }
-
-  async press(): Promise<void> {}
-}
+import { ScriptedLine } from './scripted-line.ts';
 
 async function said(line: ScriptedLine, steps: SceneFile['steps']): Promise<(readonly [string, number])[]> {
   const lines: (readonly [string, number])[] = [];

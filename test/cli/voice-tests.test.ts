@@ -13,6 +13,7 @@ import { summarise, type VoiceRun } from '#cli/voice-summary.ts';
 import type { Timeline } from '#protocol/audible-timeline.ts';
 import { type VoiceExpectations, voiceTest } from '#protocol/voice-test.ts';
 
+const BOOKED = { name: 'booked', condition: 'The caller has a table' };
 const STEPS = [{ do: 'say', text: 'Hello.' }];
 const line = (means: Timeline['lines'][number]['means'], text: string, firstMs: number, lastMs: number) => ({
   ...{ means, text, firstMs, lastMs },
@@ -29,6 +30,8 @@ const CALL: VoiceCall = {
   replies: ['Hello.', 'We are open from noon.'],
   tools: ['find_table'],
   criteria: new Map([['booked', 'failure']]),
+  verdicts: null,
+  goals: null,
 };
 const judged = (expected: VoiceExpectations, call: Partial<VoiceCall> = {}) =>
   judgeVoiceCall({ ...CALL, ...call }, expected).checks.map(({ name, passed }) => [name, passed]);
@@ -67,6 +70,14 @@ describe('the files of voice tests', () => {
     ['a voice of another engine', test({ caller: { voice: 'alloy' } }), /voice/],
     ['a pause of a day', test({ steps: [{ do: 'pause', ms: 86_400_000 }] }), /ms/],
     ['a pattern that RE2 refuses', test({ expect: { replies: [{ matches: '(?=a)' }] } }), /look-around/],
+    ['a codec that telephones lack', test({ caller: { codec: 'mp3' } }), /codec/],
+    ['a conversation without a goal', test({ steps: [{ do: 'converse' }] }), /goal/],
+    [
+      'an endless conversation',
+      test({ steps: [{ do: 'converse', goal: 'x', max_lines: 1e6 }] }),
+      /max_lines/,
+    ],
+    ['two conditions of one name', test({ expect: { judged: [BOOKED, BOOKED] } }), /unique/],
     ['a thousand repeats', test({ repeat: 1_000 }), /repeat/],
   ])('%s is refused with exit code 2, and the file is named', (_, content, message) => {
     const path = file('bad.json', content);
@@ -141,6 +152,14 @@ describe('a call of a voice test', () => {
     expect(judged({ reply_ms: { p95: 5_000 } }, { timeline })).toEqual([['reply_ms p95', false]]);
   });
 
+  it('meets its own conditions if a model says so of each', () => {
+    const verdict = (result: 'success' | 'unknown') => ({ name: 'booked', result, reason: 'It is shown.' });
+    const expected = { judged: [BOOKED] };
+    expect(judged(expected, { verdicts: [verdict('success')] })).toEqual([['judged booked', true]]);
+    for (const verdicts of [null, [], [verdict('unknown')]])
+      expect(judged(expected, { verdicts })).toEqual([['judged booked', false]]);
+  });
+
   it('without an analysis meets no criterion', () => {
     expect(judged({ criteria: { booked: 'success' } }, { criteria: null })).toEqual([
       ['criterion booked', false],
@@ -152,7 +171,7 @@ describe('repeated runs', () => {
   const run = (number: number, passed: boolean): VoiceRun => ({
     ...{ run: number, session_id: 's', passed, error: null, checks: [] },
     turns: judgeVoiceCall(CALL, {}).turns,
-    ...{ ended_by: 'caller', criteria: null, seconds: 4, caller_late_ms: 3 },
+    ...{ ended_by: 'caller', criteria: null, judged: null, goals: null, seconds: 4, caller_late_ms: 3 },
   });
 
   it('give a pass rate with the interval of Wilson, and the times of all replies', () => {
@@ -161,6 +180,16 @@ describe('repeated runs', () => {
     expect(pass_rate).toEqual({ value: 0.9, low: 0.5958, high: 0.9821 });
     expect(reply_ms).toEqual({ value: 600, low: 600, high: 600, p50: 600, p95: 600 });
     expect(cut_off_rate).toMatchObject({ value: 0, low: 0 });
+  });
+
+  it('have the share of verdicts that are met, of all and of each condition', () => {
+    const runs = Array.from({ length: 4 }, (_, index): VoiceRun => {
+      const result = index === 0 ? 'failure' : 'success';
+      return { ...run(index + 1, index > 0), judged: [{ name: 'booked', result, reason: '' }] };
+    });
+    const { judge_rate, judged_rates } = summarise(runs);
+    expect(judge_rate).toMatchObject({ value: 0.75, low: expect.any(Number), high: expect.any(Number) });
+    expect(judged_rates).toEqual({ booked: { value: 0.75, low: 0.3006, high: 0.9544 } });
   });
 
   it('without a call have no times', () => {

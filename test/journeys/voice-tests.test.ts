@@ -10,7 +10,13 @@ import { PhoneCaller } from '#caller/phone-caller.ts';
 import { prepareScene } from '#caller/scene.ts';
 import type { Json } from '#cli/api.ts';
 import { runParley } from '#test/command-line.ts';
-import { say, startOpenaiServer } from '#test/fakes/openai-server.ts';
+import {
+  type ChatBody,
+  type ChatScript,
+  type OpenaiServer,
+  say,
+  startOpenaiServer,
+} from '#test/fakes/openai-server.ts';
 import { describeNeeds, itNeeds } from '#test/needs.ts';
 import { type Product, startProduct } from './product.ts';
 import { demoAgentId, greetWith } from './tenant.ts';
@@ -24,6 +30,7 @@ const AT_ONCE = 4;
 const CALLERS = ['+15557650042', '+15557650043', '+15557650044'];
 
 let product: Product;
+let model: OpenaiServer;
 let agentId: string;
 let folder: string;
 
@@ -36,12 +43,16 @@ const parley = (...args: string[]) =>
 describeNeeds(NEEDED)('tests by voice', () => {
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'parley-voice-tests-'));
-    product = await startProduct();
+    model = await startOpenaiServer({ chat: playAndJudge });
+    product = await startProduct({
+      environment: { OPENAI_BASE_URL: model.url, LLM_DEFAULT: 'local/demo' },
+    });
     agentId = await demoAgentId(product);
     await greetWith(product, 'Hello.');
   }, 120_000);
   afterAll(async () => {
     await product?.close();
+    await model?.close();
     rmSync(folder, { recursive: true, force: true });
   });
 
@@ -52,10 +63,13 @@ describeNeeds(NEEDED)('tests by voice', () => {
     );
     expect([code, err], out).toEqual([0, '']);
     const { tests } = JSON.parse(out);
-    expect(tests.map(({ runs }: { runs: unknown[] }) => runs.length)).toEqual([RUNS, RUNS]);
+    expect(tests.map(({ runs }: { runs: unknown[] }) => runs.length)).toEqual([RUNS, RUNS, RUNS]);
     expect(tests[0].figures.pass_rate).toMatchObject({ value: 1, low: expect.any(Number), high: 1 });
+    expect(tests[1].figures.judged_rates).toEqual({ asked: tests[1].figures.pass_rate });
+    const conversations = tests[1].runs.map(({ goals, judged }: Json) => [goals, judged[0].result]);
+    expect(conversations).toEqual(Array(RUNS).fill([['reached'], 'success']));
     expect(readFileSync(join(folder, 'results.xml'), 'utf8')).toContain(
-      `<testsuites tests="${2 * RUNS}" failures="0" errors="0"`,
+      `<testsuites tests="${3 * RUNS}" failures="0" errors="0"`,
     );
   });
 
@@ -106,6 +120,7 @@ describe('the judge of a voice test', () => {
           join(folder, `${expected}.json`),
           JSON.stringify({
             ...{ parley_voice_test: 1, name: expected },
+            caller: { codec: expected === 'success' ? 'pcma' : 'opus' },
             steps: [
               { do: 'listen', quiet_ms: 400 },
               { do: 'press', digits: '2#' },
@@ -135,6 +150,24 @@ describe('the judge of a voice test', () => {
     }
   });
 });
+
+/** A judge that reads what it is shown, and a caller who wants a table, each by a few rules. */
+function playAndJudge({ model: asked, messages }: ChatBody): ChatScript {
+  const shown = String(messages.at(-1)?.content);
+  if (asked === 'judge') {
+    const result = /Agent: [^\n]*how many people/i.test(shown) ? 'success' : 'failure';
+    return say(JSON.stringify({ conditions: [{ name: 'asked', result, rationale: 'As shown.' }] }));
+  }
+  const [, call = ''] = /<conversation>([\s\S]*)<\/conversation>/.exec(shown) ?? [];
+  return say(JSON.stringify(nextMove(call.split('Agent:').at(-1)?.toLowerCase() ?? '')));
+}
+
+function nextMove(heard: string): object {
+  if (heard.includes('how many')) return { do: 'hang_up', goal: 'reached' };
+  const booking = 'I would like to book a table.';
+  if (heard.includes('hello')) return { do: 'say', text: 'What are your opening hours?', cut_in: booking };
+  return { do: 'say', text: booking, goal: 'open' };
+}
 
 /** Returns the session. A busy recogniser lets a caller go on uncut: then one who thinks longer calls. */
 async function makeTestOfCutOff(): Promise<string> {
