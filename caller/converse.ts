@@ -22,7 +22,8 @@ export async function converse<Span>(
     await listen(conversation, playing, playing.heardBeforeMs);
     const voicedMs = stream.lastVoicedMs;
     const isOvertaken = () => stream.lastVoicedMs !== voicedMs;
-    const move = await mind.next(conversation, { movesLeft: maxLines - made, isOvertaken });
+    const hasHeard = voicedMs !== playing.heardBeforeMs;
+    const move = await mind.next(conversation, { movesLeft: maxLines - made, hasHeard, isOvertaken });
     // A caller lets the agent finish: what it says now belongs to what must be answered.
     if (move === null || isOvertaken()) continue;
     made++;

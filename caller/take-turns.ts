@@ -42,6 +42,15 @@ export type Move = { readonly goal: GoalState } & (
   | { readonly do: 'hang_up'; readonly line: Line | null }
 );
 
+/** When a caller decides. */
+interface Situation {
+  readonly movesLeft: number;
+  /** Whether the agent was audible since the caller's last turn. */
+  readonly hasHeard: boolean;
+  /** Whether the agent is audible again. */
+  readonly isOvertaken: () => boolean;
+}
+
 /** Decides what the caller of one call does in conversations. */
 export interface CallerMind {
   /** The call is answered. */
@@ -51,7 +60,7 @@ export interface CallerMind {
   /** The next move, now that the agent is silent; null once `isOvertaken`, because the agent speaks again. */
   next(
     conversation: Conversation,
-    situation: { readonly movesLeft: number; readonly isOvertaken: () => boolean },
+    situation: Situation,
   ): Promise<Move | null>;
   /** A conversation is over. */
   ended(outcome: GoalOutcome): void;

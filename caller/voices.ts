@@ -78,7 +78,8 @@ export function openLiveVoices(): LiveVoices {
     },
     async close() {
       await espeak?.close();
-      await (await flite)?.close();
+      // One that did not start has failed the calls that needed it.
+      await (await flite?.catch(() => null))?.close();
     },
   };
 }

@@ -14,6 +14,8 @@ import { askOfTestCall } from './ask-of-test-call.ts';
 /** How often the transcript is read until what was heard is in it, and how long at most. */
 const READ_MS = 150;
 const UNREAD_MS = 3_000;
+/** How long at most if only something that began before the caller's last turn is new in it. */
+const EARLIER_MS = 1_000;
 
 /** A line that ends a conversation wants no answer, and is not counted among those without one. */
 const LAST_WORDS = 'backchannel';
@@ -75,8 +77,9 @@ export class SimulatedCaller implements CallerMind {
   }
 
   /** Throws `CommandError` for a refusal of the API. */
-  async next({ goal }: Conversation, { movesLeft, isOvertaken }: Situation): Promise<Move | null> {
-    const heard = await this.#heard(isOvertaken);
+  async next({ goal }: Conversation, situation: Situation): Promise<Move | null> {
+    const { movesLeft, isOvertaken } = situation;
+    const heard = await this.#heard(situation);
     if (heard === null) return null;
     const { caller, api, paths } = this.#options;
     const answer = await askOfTestCall(api, `${paths.questions}/moves`, {
@@ -91,20 +94,29 @@ export class SimulatedCaller implements CallerMind {
   }
 
   /** What the agent has said; null once it is overtaken. */
-  async #heard(isOvertaken: () => boolean): Promise<Turn[] | null> {
+  async #heard({ hasHeard, isOvertaken }: Situation): Promise<Turn[] | null> {
     const { api, paths } = this.#options;
-    const lastMs = performance.now() + UNREAD_MS;
+    const sinceMs = performance.now();
     for (;;) {
       const session: Json = await api.get(paths.session);
       if (this.#closed.signal.aborted || isOvertaken()) return null;
       const heard = turnsOfAgent(session);
-      // An agent that says nothing to a line is not awaited for long.
-      if (heard.length > this.#read || performance.now() > lastMs) {
+      const isAnswerDue = hasHeard || session.started_at === null;
+      if (performance.now() - sinceMs >= this.#patienceMs(heard, isAnswerDue)) {
         this.#read = heard.length;
         return heard;
       }
       await sleep(READ_MS);
     }
+  }
+
+  /** How long the answer to the caller's last turn is awaited in the transcript, ms: not if it is there. */
+  #patienceMs(heard: readonly Turn[], isAnswerDue: boolean): number {
+    const newestMs = heard.at(-1)?.atMs ?? Number.NEGATIVE_INFINITY;
+    const saidMs = this.#own.at(-1)?.atMs ?? Number.NEGATIVE_INFINITY;
+    if (heard.length <= this.#read) return isAnswerDue ? UNREAD_MS : 0;
+    // Only the reply that the caller interrupted may be there yet; or the agent has spoken on.
+    return newestMs > saidMs ? 0 : EARLIER_MS;
   }
 
   async #spoken({ do: does, text, keys, cut_in, goal }: z.output<typeof callerMove>): Promise<Move> {

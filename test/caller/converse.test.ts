@@ -23,6 +23,7 @@ class ScriptedMind implements CallerMind {
   readonly noted: string[] = [];
   readonly outcomes: GoalOutcome[] = [];
   readonly movesLeft: number[] = [];
+  readonly hasHeard: boolean[] = [];
   readonly #moves: (Move | (() => Move))[];
 
   constructor(...moves: (Move | (() => Move))[]) {
@@ -41,8 +42,9 @@ class ScriptedMind implements CallerMind {
     this.outcomes.push(outcome);
   }
 
-  async next(_: unknown, { movesLeft }: { readonly movesLeft: number }): Promise<Move> {
+  async next(_: unknown, { movesLeft, hasHeard }: Parameters<CallerMind['next']>[1]): Promise<Move> {
     this.movesLeft.push(movesLeft);
+    this.hasHeard.push(hasHeard);
     const move = this.#moves.shift() ?? { do: 'wait', goal: 'open' };
     return typeof move === 'function' ? move() : move;
   }
@@ -96,6 +98,12 @@ describe('a conversation with a goal', () => {
     });
     await play(mind, { agent });
     expect(askedMs).toBe(3_500);
+  });
+
+  it('tells its mind whether the agent was heard since the last move', async () => {
+    const mind = new ScriptedMind({ do: 'wait', goal: 'open' }, say('Hello?', 'reached'));
+    await play(mind);
+    expect(mind.hasHeard).toEqual([true, false]);
   });
 
   it('ends after its most moves', async () => {

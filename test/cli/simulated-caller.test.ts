@@ -7,7 +7,7 @@ import { voiceTest } from '#protocol/voice-test.ts';
 const ANSWERED_AT = '2026-03-02T15:04:05.000Z';
 const CONVERSATION = { do: 'converse', goal: 'a table', maxLines: 12, quietMs: 1, timeoutMs: 1 } as const;
 const SAY = { do: 'say', text: 'For four.', keys: null, cut_in: null, goal: 'open', model: 'm' };
-const neverOvertaken = { movesLeft: 3, isOvertaken: () => false };
+const neverOvertaken = { movesLeft: 3, hasHeard: true, isOvertaken: () => false };
 
 /** What the agent said, ms after the answer. */
 function item(content: string, atMs: number): Json {
@@ -72,9 +72,24 @@ describe('a caller whose moves a model decides', () => {
     expect(asked.at(-1)?.body.turns.at(-1)).toEqual({ role: 'agent', text: 'Hello. For how many?' });
   });
 
+  it('awaits the answer to its last words, if a reply that they interrupted is there first', async () => {
+    const earlier = [item('We are open from', -500)];
+    const { mind, asked } = callerAt([earlier, [...earlier, item('For how many?', 9_000)]]);
+    mind.note('A table, please.');
+    await next(mind);
+    expect(asked[0]?.body.turns.at(-1)).toEqual({ role: 'agent', text: 'For how many?' });
+  });
+
+  it('awaits nothing from an agent that was not heard', async () => {
+    const transcripts = [[], [item('Too late.', 9_000)]];
+    const { mind, asked } = callerAt(transcripts);
+    await next(mind, { ...neverOvertaken, hasHeard: false });
+    expect([asked[0]?.body.turns, transcripts.length]).toEqual([[], 1]);
+  });
+
   it('says nothing to an agent that has gone on speaking meanwhile', async () => {
     const { mind } = callerAt([[item('One moment.', 0)]]);
-    expect(await next(mind, { movesLeft: 3, isOvertaken: () => true })).toBe(null);
+    expect(await next(mind, { ...neverOvertaken, isOvertaken: () => true })).toBe(null);
   });
 
   it('says nothing once the agent has hung up', async () => {
