@@ -58,10 +58,7 @@ export interface CallerMind {
   /** The caller begins to say these words, or presses keys. */
   note(said: string): void;
   /** The next move, now that the agent is silent; null once `isOvertaken`, because the agent speaks again. */
-  next(
-    conversation: Conversation,
-    situation: Situation,
-  ): Promise<Move | null>;
+  next(conversation: Conversation, situation: Situation): Promise<Move | null>;
   /** A conversation is over. */
   ended(outcome: GoalOutcome): void;
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -12,6 +12,7 @@ import { runVoiceTests } from '#cli/voice-run.ts';
 import { summarise, type VoiceRun } from '#cli/voice-summary.ts';
 import type { Timeline } from '#protocol/audible-timeline.ts';
 import { type VoiceExpectations, voiceTest } from '#protocol/voice-test.ts';
+import { blocksOf } from '#test/docs/page-blocks.ts';
 
 const BOOKED = { name: 'booked', condition: 'The caller has a table' };
 const STEPS = [{ do: 'say', text: 'Hello.' }];
@@ -50,6 +51,13 @@ describe('the files of voice tests', () => {
   const test = (over: Record<string, unknown> = {}) => ({
     ...{ parley_voice_test: 1, name: 'Greets', steps: STEPS, expect: {} },
     ...over,
+  });
+
+  it('can be written as the page about them shows', () => {
+    const page = readFileSync('docs/voice-tests.md', 'utf8');
+    const examples = blocksOf(page).filter(({ language }) => language === 'json');
+    expect(examples).not.toEqual([]);
+    for (const { code } of examples) expect(readVoiceTests([file('example.json', code)])).toHaveLength(1);
   });
 
   it('are read from folders in the order of their names, with defaults', () => {

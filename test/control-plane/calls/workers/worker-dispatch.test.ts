@@ -6,7 +6,33 @@ import { ConnectedWorkers } from '#control-plane/calls/workers/connected-workers
 import { NO_OTHER_REPLICAS, type OtherReplicas } from '#control-plane/calls/workers/other-replicas.ts';
 import { SpeakingAgents } from '#control-plane/calls/workers/speaking-agents.ts';
 import { WorkerDispatch } from '#control-plane/calls/workers/worker-dispatch.ts';
+import type { TestCallOutcome, TestCallQuestion } from '#protocol/test-call-question.ts';
 import type { WorkerAnswer } from '#protocol/worker-link.ts';
+
+const WORKER = { kinds: [], capacity: 4, freeSlots: 4, isWebReady: true };
+
+const QUESTION: TestCallQuestion = {
+  ...{ step: 'move', model: 'openai/gpt-4.1', local_models: [], persona: null },
+  ...{ goal: 'A table', turns: [], moves_left: 1 },
+};
+
+let answer: WorkerAnswer;
+
+/** A replica without workers beside one with these, which answer with `answer`. */
+function dispatchTo(asked: string[], ...workers: ReturnType<OtherReplicas['workers']>): WorkerDispatch {
+  return new WorkerDispatch({
+    workers: new ConnectedWorkers(createLogger({ level: 'silent', name: 'test' })),
+    others: {
+      ...NO_OTHER_REPLICAS,
+      workers: () => workers,
+      async ask(instanceId) {
+        asked.push(instanceId);
+        return answer;
+      },
+    },
+    speaking: new SpeakingAgents(systemClock),
+  });
+}
 
 describe('an announcement of speech models', () => {
   it('reaches the other workers if one cannot be reached, and then fails', () => {
@@ -30,43 +56,37 @@ describe('an announcement of speech models', () => {
 
 describe('the judgement of pauses', () => {
   const tally = { calls: 1, pauses: 2, judged: 2, settings: [] };
-  let answer: WorkerAnswer;
   beforeEach(() => {
     answer = { ok: true, value: tally };
   });
-  const dispatchTo = (asked: string[], ...workers: ReturnType<OtherReplicas['workers']>) =>
-    new WorkerDispatch({
-      workers: new ConnectedWorkers(createLogger({ level: 'silent', name: 'test' })),
-      others: {
-        ...NO_OTHER_REPLICAS,
-        workers: () => workers,
-        async ask(instanceId) {
-          asked.push(instanceId);
-          return answer;
-        },
-      },
-      speaking: new SpeakingAgents(systemClock),
-    });
-  const worker = { kinds: [], capacity: 4, freeSlots: 4, isWebReady: true };
-
   it('is asked of a worker that can give it, also of another replica', async () => {
     const asked: string[] = [];
-    const newer = { ...worker, instanceId: 'newer', judgesPauses: true };
-    const dispatch = dispatchTo(asked, { ...worker, instanceId: 'older' }, newer);
+    const newer = { ...WORKER, instanceId: 'newer', judgesPauses: true };
+    const dispatch = dispatchTo(asked, { ...WORKER, instanceId: 'older' }, newer);
     expect(await dispatch.judgePauses(['log'])).toEqual(tally);
     expect(asked).toEqual(['newer']);
   });
 
   it('is refused at once while all workers are of an older version', async () => {
     const asked: string[] = [];
-    const dispatch = dispatchTo(asked, { ...worker, instanceId: 'older' });
+    const dispatch = dispatchTo(asked, { ...WORKER, instanceId: 'older' });
     await expect(dispatch.judgePauses(['log'])).rejects.toMatchObject({ code: 'no_capacity' });
     expect(asked).toEqual([]);
   });
 
   it('is refused when too many others wait for the worker', async () => {
-    const dispatch = dispatchTo([], { ...worker, instanceId: 'newer', judgesPauses: true });
+    const dispatch = dispatchTo([], { ...WORKER, instanceId: 'newer', judgesPauses: true });
     answer = { ok: false, code: 'no_capacity', message: 'busy' };
     await expect(dispatch.judgePauses(['log'])).rejects.toMatchObject({ code: 'no_capacity' });
   });
+});
+
+it('a question about a test call is asked only of a worker that answers it', async () => {
+  const outcome: TestCallOutcome = { outcome: 'judged', verdicts: [], cost_micros: 0 };
+  answer = { ok: true, value: outcome };
+  const asked: string[] = [];
+  const newer = { ...WORKER, instanceId: 'newer', asksOfTestCalls: true };
+  const dispatch = dispatchTo(asked, { ...WORKER, instanceId: 'older' }, newer);
+  expect(await dispatch.askOfTestCall(QUESTION)).toEqual(outcome);
+  expect(asked).toEqual(['newer']);
 });

@@ -3,6 +3,7 @@ import { admitCall } from '#control-plane/calls/admission/admit-call.ts';
 import type { TestCallOutcome } from '#protocol/test-call-question.ts';
 import type { TestUser } from '../../test-api.ts';
 import { openTestCalls, type TestCalls } from '../../test-calls.ts';
+import { insertNumber } from '../../test-numbers.ts';
 
 const MODEL = { OPENAI_BASE_URL: 'http://127.0.0.1:9/v1', LLM_DEFAULT: 'openai/test-model' };
 const MOVE = { do: 'say', text: 'For four.', keys: null, cut_in: null, goal: 'open' } as const;
@@ -22,6 +23,11 @@ async function open(environment: Record<string, string> = MODEL): Promise<void> 
   calls.dispatch.testCallOutcome = MOVED;
 }
 
+const INVITE = {
+  ...{ from_user: '+15551230000', source_address: '127.0.0.1', source_port: 5062 },
+  transport: 'udp',
+} as const;
+
 interface Call {
   readonly agentId: string;
   readonly sessionId: string;
@@ -34,13 +40,26 @@ async function phone(config: Record<string, unknown> = {}): Promise<Call> {
   const { body } = await calls.request('POST', path, { key: user.key, body: {} });
   const { name, value } = body.header;
   const { planned } = await admitCall(calls.context, {
-    ...{ call_id: `call-${Math.random()}@host`, from_user: '+15551230000', to_user: 'test' },
-    ...{ source_address: '198.51.100.7', source_port: 5062, transport: 'udp' },
+    ...INVITE,
+    ...{ call_id: `call-${Math.random()}@host`, source_address: '198.51.100.7', to_user: 'test' },
     headers: { [name.toLowerCase()]: value },
   });
   await planned;
   await calls.report(body.session_id, { type: 'joined', at: calls.at() });
   return { agentId, sessionId: body.session_id };
+}
+
+/** A real caller phones the agent's number, and is answered; returns the session. */
+async function callNumberOf(agentId: string): Promise<string> {
+  const phone_number = '+15550100001';
+  await insertNumber(calls, user, { phone_number, agent_id: agentId });
+  const invite = { ...INVITE, call_id: 'real@host', to_user: phone_number, headers: {} };
+  const { answer, planned } = await admitCall(calls.context, invite);
+  expect(answer.action).toBe('route');
+  await planned;
+  const { sessionId } = calls.dispatch.offers.at(-1) ?? { sessionId: '' };
+  await calls.report(sessionId, { type: 'joined', at: calls.at() });
+  return sessionId;
 }
 
 const ask = (call: Call, what: 'moves' | 'verdicts', body: object, key = user.key) =>
@@ -90,15 +109,33 @@ describe('the next move of a test’s caller', () => {
     expect([status, body.reason]).toEqual([409, 'no_language_model']);
   });
 
-  it('is told of running test calls of the account only', async () => {
+  it('is told to the account of the call only', async () => {
+    await open();
+    const stranger = await calls.createUser();
+    expect((await ask(await phone(), 'moves', ASKED, stranger.key)).status).toBe(404);
+    expect(calls.dispatch.testCallQuestions).toEqual([]);
+  });
+
+  it('is told under the agent of the call only', async () => {
     await open();
     const call = await phone();
-    const stranger = await calls.createUser();
-    expect((await ask(call, 'moves', ASKED, stranger.key)).status).toBe(404);
     expect((await move({ ...call, agentId: await calls.publishAgent(user) })).status).toBe(404);
-    const path = `/v1/agent/agents/${call.agentId}/preview-sessions`;
+  });
+
+  it('is told neither in previews from a page nor in calls of real callers', async () => {
+    await open();
+    const { agentId } = await phone();
+    const path = `/v1/agent/agents/${agentId}/preview-sessions`;
     const web = await calls.request('POST', path, { key: user.key, body: {} });
-    expect((await move({ ...call, sessionId: web.body.session_id })).status).toBe(404);
+    const real = await callNumberOf(agentId);
+    for (const sessionId of [web.body.session_id, real])
+      expect((await move({ agentId, sessionId })).status).toBe(404);
+    expect(calls.dispatch.testCallQuestions).toEqual([]);
+  });
+
+  it('is refused once the call has ended', async () => {
+    await open();
+    const call = await phone();
     await hangUp(call);
     const { status, body } = await move(call);
     expect([status, body.reason]).toEqual([409, 'test_call_not_running']);
