@@ -25,6 +25,7 @@ import {
   turnSilence,
 } from './session-record.ts';
 import { textTurnJob, textTurnResult } from './text-turn.ts';
+import { workerAbilities } from './worker-abilities.ts';
 
 export const WORKER_LINK_VERSION = 1;
 /** Interval of a worker's heartbeats, ms. */
@@ -212,17 +213,7 @@ export const workerMessage = z.discriminatedUnion('type', [
     /** The worker waits for `sessions_checked`. */
     awaits_check: z.literal(true).optional(),
     ...workerState,
-    /** It goes on with the stream of a phone call that another worker gives up. */
-    takes_stream: z.literal(true).optional(),
-    /** With agent tests it takes turns of text sessions; not in `kinds`, whose values are fixed. */
-    takes_text: z.literal(true).optional(),
-    /** It answers `judge_pauses`; workers of older versions do not. */
-    judges_pauses: z.literal(true).optional(),
-    /** It answers `rehearse`, `judge_turn`, `measure_regret`, `ask_of_test_call`; older workers do not. */
-    rehearses: z.literal(true).optional(),
-    judges_turns: z.literal(true).optional(),
-    measures_regret: z.literal(true).optional(),
-    asks_of_test_calls: z.literal(true).optional(),
+    ...workerAbilities,
   }),
   z.object({
     type: z.literal('spool.flushed'),

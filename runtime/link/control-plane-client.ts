@@ -6,6 +6,7 @@ import { type ClientOptions, WebSocket } from 'ws';
 import type { Clock, Timer } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
 import { parseJson } from '#base/parse-json.ts';
+import { OWN_ABILITIES } from '#protocol/worker-abilities.ts';
 import {
   type ControlMessage,
   controlMessage,
@@ -233,9 +234,7 @@ class LinkClient implements ControlPlaneClient {
       wall_time: this.#deps.clock.wallTime(),
       ...(this.#deps.lease && { awaits_check: true }),
       ...{ sip_servers: [...facts.sipServers], web_ready: facts.isWebReady },
-      ...({ takes_stream: true, takes_text: true, judges_pauses: true } as const),
-      ...({ rehearses: true, judges_turns: true, measures_regret: true } as const),
-      ...({ asks_of_test_calls: true } as const),
+      ...OWN_ABILITIES,
     };
     socket.send(JSON.stringify(message));
   }

@@ -1,0 +1,29 @@
+/** What a worker can do since a later version than the first: a worker of an older version does not say so. */
+import { z } from 'zod';
+
+const ability = z.literal(true).optional();
+
+/** Abilities in the registration of a worker. */
+export const workerAbilities = {
+  /** It goes on with the stream of a phone call that another worker gives up. */
+  takes_stream: ability,
+  /** With agent tests it takes turns of text sessions; not in `kinds`, whose values are fixed. */
+  takes_text: ability,
+  /** It answers `judge_pauses`, `rehearse`, `judge_turn`, `measure_regret`, `ask_of_test_call`. */
+  judges_pauses: ability,
+  rehearses: ability,
+  judges_turns: ability,
+  measures_regret: ability,
+  asks_of_test_calls: ability,
+};
+
+/** Those of this version. */
+export const OWN_ABILITIES = {
+  takes_stream: true,
+  takes_text: true,
+  judges_pauses: true,
+  rehearses: true,
+  judges_turns: true,
+  measures_regret: true,
+  asks_of_test_calls: true,
+} as const satisfies Record<keyof typeof workerAbilities, true>;
