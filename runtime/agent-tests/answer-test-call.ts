@@ -24,7 +24,8 @@ import { CALLER_ROLE } from './simulation.ts';
 /** Time for all attempts, ms: less than the control plane waits. A caller on the phone waits less. */
 const JUDGE_MS = 55_000;
 const MOVE_MS = 20_000;
-const MOVE_TOKENS = 300;
+/** Two lines of the most characters in any script, and some reasoning of a model that counts it. */
+const MOVE_TOKENS = 1_000;
 const ERROR_CHARS = 400;
 
 type Asked<Step extends TestCallQuestion['step']> = Extract<TestCallQuestion, { step: Step }>;

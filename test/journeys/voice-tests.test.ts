@@ -61,7 +61,7 @@ describeNeeds(NEEDED)('tests by voice', () => {
       ...['test', agentId, '--json', '--voice', TESTS, '--repeat', String(RUNS)],
       ...['--parallel', String(AT_ONCE), '--junit', 'results.xml'],
     );
-    expect([code, err], out).toEqual([0, '']);
+    expect([code, err], problemsIn(out)).toEqual([0, '']);
     const { tests } = JSON.parse(out);
     expect(tests.map(({ runs }: { runs: unknown[] }) => runs.length)).toEqual([RUNS, RUNS, RUNS]);
     expect(tests[0].figures.pass_rate).toMatchObject({ value: 1, low: expect.any(Number), high: 1 });
@@ -139,6 +139,7 @@ describe('the judge of a voice test', () => {
             runs[0].criteria,
           ],
         ),
+        problemsIn(out),
       ).toEqual([
         ['failure', false, { polite: 'success' }],
         ['success', true, { polite: 'success' }],
@@ -150,6 +151,16 @@ describe('the judge of a voice test', () => {
     }
   });
 });
+
+/** Why runs did not pass, in a line each: the whole output is longer than a report of tests shows. */
+function problemsIn(out: string): string {
+  if (!out.startsWith('{')) return out;
+  const runs: Json[] = JSON.parse(out).tests.flatMap((test: Json) => test.runs);
+  return runs
+    .filter(({ passed }) => !passed)
+    .map(({ error, checks }) => error ?? JSON.stringify(checks.filter((check: Json) => !check.passed)))
+    .join('\n');
+}
 
 /** A judge that reads what it is shown, and a caller who wants a table, each by a few rules. */
 function playAndJudge({ model: asked, messages }: ChatBody): ChatScript {

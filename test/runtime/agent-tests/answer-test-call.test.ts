@@ -63,7 +63,7 @@ describe('the next move of a caller', () => {
     const model = modelOf('{"do": "wait"}');
     await answerTestCall(MOVE, model, new ManualClock());
     const [request] = model.asked;
-    expect(request?.maxOutputTokens).toBe(300);
+    expect(request?.maxOutputTokens).toBe(1_000);
     for (const part of ['In a hurry', 'A table for four', 'Agent: Good evening.', 'left: 5'])
       expect(request && textOf(request)).toContain(part);
   });
