@@ -29,7 +29,8 @@ export type Piece = Upload<PlainHead>;
 
 /** Background uploads of one worker. */
 export interface Uploads {
-  put(piece: Piece): void;
+  /** `onPacked` gets the bytes that are stored of it; null if it is lost or dropped before. */
+  put(piece: Piece, onPacked?: (packed: Uint8Array | null) => void): void;
   /** Nothing more is expected of a session: its objects are whole. */
   end(sessionId: string, epoch: number): void;
   /**
@@ -94,11 +95,11 @@ class GatheredUploads implements Uploads {
     this.#stored = new StoredPieces(deps.clock);
   }
 
-  put(piece: Piece): void {
+  put(piece: Piece, onPacked: (packed: Uint8Array | null) => void = () => undefined): void {
     const object = this.#objectOf(piece.head);
     const firstSample = object.samples;
     object.samples += samplesOf(piece);
-    object.pieces.push(this.#pack(piece, object, firstSample));
+    object.pieces.push(this.#pack(piece, object, { firstSample, onPacked }));
   }
 
   end(sessionId: string, epoch: number): void {
@@ -142,8 +143,16 @@ class GatheredUploads implements Uploads {
     return created;
   }
 
-  async #pack(piece: Piece, object: OpenObject, firstSample: number): Promise<SentPiece | null> {
+  async #pack(
+    piece: Piece,
+    object: OpenObject,
+    {
+      firstSample,
+      onPacked,
+    }: { readonly firstSample: number; readonly onPacked: (packed: Uint8Array | null) => void },
+  ): Promise<SentPiece | null> {
     const bytes = await this.#packed(piece, firstSample);
+    onPacked(object.isDropped ? null : bytes);
     if (!bytes || object.isDropped) return null;
     const before = this.#stored.before(streamOf(piece.head));
     const head = { ...headOf(piece, indexOf(object.first)), ...(before > 0 && { stored_before: before }) };

@@ -25,8 +25,13 @@ const LAST_BLOCK = 0x80;
 /** A file of these frames, in their order. */
 export function flacFile(
   frames: readonly Uint8Array[],
-  { rateHz, samples }: { readonly rateHz: number; readonly samples: number },
+  format: { readonly rateHz: number; readonly samples: number },
 ): Buffer {
+  return Buffer.concat([flacHead(format), ...frames]);
+}
+
+/** The bytes before the frames. */
+export function flacHead({ rateHz, samples }: { readonly rateHz: number; readonly samples: number }): Buffer {
   const head = Buffer.alloc(FLAC_HEAD_BYTES);
   head.writeUInt32BE(SIGNATURE, 0);
   head.writeUInt32BE(LAST_BLOCK * 2 ** 24 + STREAMINFO_BYTES, 4);
@@ -36,7 +41,7 @@ export function flacFile(
   // 20 bits of rate, 3 of channels less one, 5 of bits less one, 36 of samples.
   head.writeUInt32BE(rateHz * 2 ** 12 + (SAMPLE_BITS - 1) * 2 ** 4 + Math.floor(samples / 2 ** 32), 18);
   head.writeUInt32BE(samples % 2 ** 32, 22);
-  return Buffer.concat([head, ...frames]);
+  return head;
 }
 
 /** The frames of such a file; null if it does not begin as `flacFile` writes it. */
