@@ -4,14 +4,16 @@ import { rename, rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
 import { parseJson } from '#base/parse-json.ts';
+import { keyIdOf } from '#protocol/call-bytes.ts';
 import {
   KEYS_PATH,
-  keyIdOf,
-  nameOf,
   publishedKeys,
+  type ReadCallFile,
   readCallFile,
+  redactedNames,
   splitCallFile,
 } from '#protocol/call-file.ts';
+import { signedInCall, signingTimes, timesText } from '#protocol/signing-times.ts';
 import { CommandError, EXIT } from './api.ts';
 import { readGiven } from './arguments.ts';
 import type { CommandContext } from './command-context.ts';
@@ -43,7 +45,15 @@ export function addCallFileCommands(program: Command, common: CommandContext): v
       `the keys that the deployment publishes at ${KEYS_PATH}; otherwise the key in the file counts, and ` +
         'you compare its id',
     )
-    .action(async (file: string, { keys }: { keys?: string }) => verifyCall(common, file, keys));
+    .option(
+      '--digest <digest>',
+      'a digest of the call’s chain from an earlier time, which the file must contain (call-chain)',
+    )
+    .action(async (file: string, options: Expected) => verifyCall(common, file, options));
+  program
+    .command('call-chain <session>')
+    .description('print the digest of all that was signed of a call so far, to keep or to give away')
+    .action(async (id: string) => callChain(common, id));
 }
 
 async function exportCall(
@@ -68,18 +78,44 @@ async function exportCall(
   show({ session_id: id, file: output }, common, () => console.log(`Wrote ${output}; open it in a browser`));
 }
 
-async function verifyCall(common: CommandContext, file: string, keys: string | undefined): Promise<void> {
+async function callChain(common: CommandContext, id: string): Promise<void> {
+  const answer = await common.api().get(`/v1/agent/sessions/${encodeURIComponent(id)}/call-chain`);
+  show(answer, common, () =>
+    printFacts({
+      Links: String(answer.links),
+      Digest: answer.digest ?? 'none yet',
+      'Signed at': answer.signed_at ?? 'not yet',
+    }),
+  );
+}
+
+/** What a file is compared with. */
+interface Expected {
+  readonly keys?: string;
+  /** Of a link of its chain. */
+  readonly digest?: string;
+}
+
+async function verifyCall(common: CommandContext, file: string, { keys, digest }: Expected): Promise<void> {
   const trusted = keys === undefined ? null : await keyIdsIn(keys);
   const text = textOf(readGiven(file, MOST_FILE_BYTES));
   const split = text === null ? null : splitCallFile(text);
   if (!split) throw new CommandError(`${file} is no exported call, or it is cut off`, EXIT.failed);
-  const { statement, keyId, parts, problems } = await readCallFile(split, trusted);
-  const redacted = [...new Set(parts.filter(({ content }) => !content).map(({ label }) => nameOf(label)))];
+  const read = await readCallFile(split, trusted);
+  const { statement, keyId } = read;
+  const isContinued = digest === undefined || read.chain?.links.some((link) => link.digest === digest);
+  const problems = isContinued
+    ? read.problems
+    : [...read.problems, `The chain of the file has no link with the digest ${digest}`];
+  const redacted = redactedNames(read.parts);
   const isGenuine = problems.length === 0;
   // The file names its own key and issuer: a forger can sign anything as anyone.
   const isVerified = isGenuine && trusted !== null;
   show(
-    { verified: isVerified, unchanged: isGenuine, problems, key_id: keyId, redacted, statement },
+    {
+      ...{ verified: isVerified, unchanged: isGenuine, problems, key_id: keyId, redacted, statement },
+      chain: chainRecord(read),
+    },
     common,
     () => {
       if (isVerified) console.log('Verified');
@@ -91,6 +127,8 @@ async function verifyCall(common: CommandContext, file: string, keys: string | u
           [isVerified ? 'Signed by' : 'Says it is by']: `${statement.issuer}, key ${keyId}`,
           'Signed at': statement.signed_at,
           Redacted: redacted.length === 0 ? 'nothing' : redacted.join(', '),
+          'Signed in the call': chainText(read),
+          ...Object.fromEntries(signingTimes(read).map((times) => [times.name, timesText(times, String)])),
         });
       if (isGenuine && !trusted)
         console.log(
@@ -99,6 +137,32 @@ async function verifyCall(common: CommandContext, file: string, keys: string | u
     },
   );
   if (!isGenuine) process.exitCode = EXIT.failed;
+}
+
+/** The chain for programs; null without one. */
+function chainRecord({ chain, parts }: ReadCallFile): object | null {
+  if (!chain) return null;
+  return {
+    links: chain.links.map(({ digest, epoch, signedAt }) => ({ digest, epoch, signed_at: signedAt })),
+    key_ids: chain.keyIds,
+    parts: parts.map((part) => ({
+      ...part.label,
+      name: part.name,
+      signed_in_call: signedInCall(part, chain),
+    })),
+    missing: chain.missing.map(({ label, signedAt }) => ({ ...label, signed_in_call: signedAt })),
+  };
+}
+
+function chainText({ chain }: ReadCallFile): string {
+  const last = chain?.links.at(-1);
+  if (!chain || !last) return 'nothing: the file was signed at the export only';
+  const workers = new Set(chain.links.map(({ epoch }) => epoch)).size;
+  return `${count(chain.links.length, 'time')}, with ${count(workers, 'worker')}; last digest ${last.digest}`;
+}
+
+function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`;
 }
 
 /** Null if the bytes are no text: read as one, several of them would be the same. */

@@ -1,8 +1,8 @@
 /**
  * A call in one HTML file: a page, the parts of a call, and a signed statement about them. A part is its
  * label, a salt and its content; the statement has the digest of every part, so that a part whose salt and
- * content were taken out still has its place, and cannot be exchanged for another. Runs in Node and in
- * browsers.
+ * content were taken out still has its place, and cannot be exchanged for another. In format 2 the links of
+ * the chain that was signed while the call ran are parts too. Runs in Node and in browsers.
  *
  * ```
  * <script type="text/plain" id="call-parts">
@@ -15,44 +15,32 @@
  * ```
  */
 import { z } from 'zod';
+import {
+  DIGEST_BYTES,
+  fromBase64,
+  isSignedWith,
+  joined,
+  jsonOf,
+  keyIdOf,
+  sha256,
+  toBase64,
+  toBase64url,
+  utf8,
+} from './call-bytes.ts';
+import { type ReadChain, readChain } from './call-chain.ts';
+import { isLine, nameOf, type PartLabel, partLabel } from './call-parts.ts';
 
-/** Version of the format. */
-export const CALL_FILE_FORMAT = 'parley-call/1';
-/** Most parts of a file. A call of an hour with an item each second has 3,600. */
+/** The format of calls without a chain, which were made before there was one, and that of the others. */
+export const CALL_FILE_FORMATS = { signed: 'parley-call/1', chained: 'parley-call/2' } as const;
+export type CallFileFormat = (typeof CALL_FILE_FORMATS)[keyof typeof CALL_FILE_FORMATS];
+/** Most parts of a file. A call of an hour with an item each second has 3,600, and 2,300 stretches. */
 export const MOST_PARTS = 20_000;
-/** Bytes of a salt and of a digest (SHA-256). */
-const DIGEST_BYTES = 32;
 
-const count = z.number().int().min(0);
 const base64url = z.string().regex(/^[A-Za-z0-9_-]{43}$/);
-
-/** The kind of a part and its place in the call; also readable if the part is redacted. */
-export const partLabel = z.discriminatedUnion('kind', [
-  /** Agent, times and end of the call. */
-  z.strictObject({ kind: z.literal('call') }),
-  /** Name of the session, numbers of both sides, SIP headers and metadata. */
-  z.strictObject({ kind: z.literal('numbers') }),
-  /** An entry of the transcript as heard, counted from 1. */
-  z.strictObject({ kind: z.literal('item'), number: count.min(1) }),
-  /** The latency waterfall of the turns, and the silences. */
-  z.strictObject({ kind: z.literal('turns') }),
-  /** All inputs of the turn machine. */
-  z.strictObject({ kind: z.literal('flight_log') }),
-  /** A stretch of one side; `start_ms` is the wall time of its first sample. */
-  z.strictObject({
-    kind: z.literal('audio'),
-    side: z.enum(['agent', 'user', 'human']),
-    packing: z.enum(['flac', 'wav']),
-    start_ms: count,
-    rate_hz: count,
-    samples: count,
-  }),
-]);
-export type PartLabel = z.output<typeof partLabel>;
 
 /** The statement that a deployment signs. */
 export const callStatement = z.strictObject({
-  format: z.literal(CALL_FILE_FORMAT),
+  format: z.enum(CALL_FILE_FORMATS),
   session_id: z.string(),
   agent_id: z.string(),
   /** Id of the agent's published version; empty for a preview. */
@@ -101,9 +89,10 @@ export interface PartToWrite {
 /** The line of a part, and its digest for the statement. */
 export async function writePart(
   part: PartToWrite,
+  format: CallFileFormat,
 ): Promise<{ readonly line: string; readonly digest: string }> {
   const label = utf8(JSON.stringify(part.label));
-  const hash = await contentHash(part.salt, part.content);
+  const hash = await contentHash(part.salt, part.content, format);
   const digest = toBase64url(await partDigest(label, hash));
   const fields = part.isRedacted ? [label, hash] : [label, part.salt, part.content];
   return { line: `${fields.map(toBase64).join('.')}\n`, digest };
@@ -119,14 +108,16 @@ export async function shellDigest(before: string, after: string): Promise<string
   return toBase64url(await sha256(utf8(`${before}\0${after}`)));
 }
 
-/** Id of a public key: its thumbprint (RFC 7638 §3). */
-export async function keyIdOf(x: string): Promise<string> {
-  return toBase64url(await sha256(utf8(JSON.stringify({ crv: 'Ed25519', kty: 'OKP', x }))));
-}
-
-/** Binds salt and content. */
-async function contentHash(salt: Uint8Array, content: Uint8Array): Promise<Uint8Array> {
-  return sha256(joined(salt, content));
+/**
+ * Binds salt and content. In format 2 it does so by the digest of the content, which a worker can tell before
+ * the salt is known to it.
+ */
+async function contentHash(
+  salt: Uint8Array,
+  content: Uint8Array,
+  format: CallFileFormat,
+): Promise<Uint8Array> {
+  return sha256(joined(salt, format === CALL_FILE_FORMATS.signed ? content : await sha256(content)));
 }
 
 /** Binds the label too. Both halves have 32 bytes, so that no two parts are read as the same bytes. */
@@ -137,8 +128,11 @@ async function partDigest(label: Uint8Array, hash: Uint8Array): Promise<Uint8Arr
 /** A part as read from a file. */
 export interface CallPart {
   readonly label: PartLabel;
+  /** For people. */
+  readonly name: string;
   /** Null in a redacted part. */
   readonly content: Uint8Array | null;
+  readonly digest: string;
   /** The statement has its digest. */
   readonly isAsSigned: boolean;
 }
@@ -150,6 +144,8 @@ export interface ReadCallFile {
   /** Thumbprint of the key that the file names; null without a readable statement. */
   readonly keyId: string | null;
   readonly parts: readonly CallPart[];
+  /** What was signed while the call ran; null in a file of format 1. */
+  readonly chain: ReadChain | null;
   /** Sentences; empty if everything is as it was signed. */
   readonly problems: readonly string[];
 }
@@ -193,8 +189,10 @@ export async function readCallFile(
     problems.push(`It was signed with the key ${keyId}, which is none of the given ones`);
   if (statement && file.shell && (await shellDigest(file.shell.before, file.shell.after)) !== statement.shell)
     problems.push('The page itself, or what stands around the data, was changed');
-  const parts = await readParts(file.parts, statement?.parts ?? null, problems);
-  return { statement, keyId, parts, problems };
+  const parts = await readParts(file.parts, statement, problems);
+  const hasChain = statement?.format === CALL_FILE_FORMATS.chained;
+  const chain = hasChain ? await readChain(statement.session_id, parts, { trusted, problems }) : null;
+  return { statement, keyId, parts, chain, problems };
 }
 
 async function readSeal(
@@ -216,124 +214,54 @@ async function readSeal(
 }
 
 async function signatureProblems(x: string, bytes: Uint8Array, signature: Uint8Array): Promise<string[]> {
-  const { subtle } = globalThis.crypto;
-  let isGenuine: boolean;
-  try {
-    const jwk = { kty: 'OKP', crv: 'Ed25519', x };
-    const key = await subtle.importKey('jwk', jwk, 'Ed25519', false, ['verify']);
-    isGenuine = await subtle.verify('Ed25519', key, owned(signature), owned(bytes));
-  } catch (error) {
-    if ((error as Error).name === 'NotSupportedError')
-      return ['This browser cannot check Ed25519 signatures: use a newer one, or parley verify-call'];
-    isGenuine = false;
-  }
+  const isGenuine = await isSignedWith(x, bytes, signature);
+  if (isGenuine === null)
+    return ['This browser cannot check Ed25519 signatures: use a newer one, or parley verify-call'];
   return isGenuine ? [] : ['The signature does not belong to this statement and this key'];
 }
 
 async function readParts(
   text: string,
-  digests: readonly string[] | null,
+  statement: CallStatement | null,
   problems: string[],
 ): Promise<CallPart[]> {
   const lines = text.split('\n');
+  const signed = statement?.parts.length ?? lines.length;
   if (lines.pop() !== '') problems.push('The last part is cut off');
-  if (digests && lines.length !== digests.length)
-    problems.push(`The file has ${lines.length} parts, and ${digests.length} were signed`);
+  if (statement && lines.length !== signed)
+    problems.push(`The file has ${lines.length} parts, and ${signed} were signed`);
   const parts: CallPart[] = [];
+  let said = 0;
   for (const [index, line] of lines.slice(0, MOST_PARTS).entries()) {
-    const part = await readPart(line, digests?.[index]);
+    const part = await readPart(line, statement?.format ?? CALL_FILE_FORMATS.chained);
     const about = `Part ${index + 1}`;
-    if (part === null) problems.push(`${about} is damaged`);
-    else {
-      if (digests && !part.isAsSigned) problems.push(`${about} (${nameOf(part.label)}) was changed`);
-      parts.push(part);
+    if (part === null) {
+      problems.push(`${about} is damaged`);
+      continue;
     }
+    if (isLine(part.label)) said += 1;
+    const name = nameOf(part.label, said);
+    const isAsSigned = part.digest === statement?.parts[index];
+    if (statement && !isAsSigned) problems.push(`${about} (${name}) was changed`);
+    parts.push({ ...part, name, isAsSigned });
   }
   return parts;
 }
 
-async function readPart(line: string, signed: string | undefined): Promise<CallPart | null> {
+async function readPart(
+  line: string,
+  format: CallFileFormat,
+): Promise<Pick<CallPart, 'label' | 'content' | 'digest'> | null> {
   const [label, second, content, more] = line.split('.', 4).map(fromBase64);
   if (!label || second?.length !== DIGEST_BYTES || content === null || more !== undefined) return null;
   const parsed = partLabel.safeParse(jsonOf(label));
   if (!parsed.success) return null;
-  const hash = content ? await contentHash(second, content) : second;
+  const hash = content ? await contentHash(second, content, format) : second;
   const digest = toBase64url(await partDigest(label, hash));
-  return { label: parsed.data, content: content ?? null, isAsSigned: digest === signed };
+  return { label: parsed.data, content: content ?? null, digest };
 }
 
-const SIDES = { agent: 'the agent', user: 'the caller', human: 'the person called' } as const;
-
-/** The name of a part, for people. */
-export function nameOf(label: PartLabel): string {
-  switch (label.kind) {
-    case 'call':
-      return 'the facts of the call';
-    case 'numbers':
-      return 'numbers and metadata';
-    case 'item':
-      return `line ${label.number} of the transcript`;
-    case 'turns':
-      return 'latencies';
-    case 'flight_log':
-      return 'flight log';
-    case 'audio':
-      return `sound of ${SIDES[label.side]}`;
-  }
-}
-
-function jsonOf(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
-  } catch {
-    return undefined;
-  }
-}
-
-async function sha256(bytes: Uint8Array): Promise<Uint8Array> {
-  return new Uint8Array(await globalThis.crypto.subtle.digest('SHA-256', owned(bytes)));
-}
-
-/** The Web Cryptography API takes no views of shared memory. */
-function owned(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
-  return bytes.buffer instanceof ArrayBuffer ? (bytes as Uint8Array<ArrayBuffer>) : new Uint8Array(bytes);
-}
-
-function utf8(text: string): Uint8Array {
-  return new TextEncoder().encode(text);
-}
-
-function joined(one: Uint8Array, other: Uint8Array): Uint8Array {
-  const both = new Uint8Array(one.length + other.length);
-  both.set(one);
-  both.set(other, one.length);
-  return both;
-}
-
-/** Bytes converted in one go: `String.fromCharCode` takes its values as arguments. */
-const CHUNK_BYTES = 0x6000;
-
-function toBase64(bytes: Uint8Array): string {
-  let text = '';
-  // Whole groups of three bytes, so that the pieces can be joined.
-  for (let at = 0; at < bytes.length; at += CHUNK_BYTES)
-    text += btoa(String.fromCharCode(...bytes.subarray(at, at + CHUNK_BYTES)));
-  return text;
-}
-
-export function toBase64url(bytes: Uint8Array): string {
-  return toBase64(bytes)
-    .replaceAll('+', '-')
-    .replaceAll('/', '_')
-    .replace(/={1,2}$/, '');
-}
-
-/** Null unless it is exactly what `toBase64` writes: no two texts stand for the same bytes. */
-function fromBase64(text: string): Uint8Array | null {
-  if (text.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(text)) return null;
-  if (/[^AQgw]==$/.test(text) || /[^AEIMQUYcgkosw048=]=$/.test(text)) return null;
-  const binary = atob(text);
-  const bytes = new Uint8Array(binary.length);
-  for (let index = 0; index < binary.length; index++) bytes[index] = binary.charCodeAt(index);
-  return bytes;
+/** The names of the redacted parts, each once. */
+export function redactedNames(parts: readonly CallPart[]): string[] {
+  return [...new Set(parts.filter(({ content }) => !content).map(({ name }) => name))];
 }

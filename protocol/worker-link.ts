@@ -9,6 +9,7 @@ import { z } from 'zod';
 import { variables } from '#config/agent-config.ts';
 import { agentTestJob, agentTestResult } from './agent-test.ts';
 import { analysisJob } from './analysis-job.ts';
+import { stretches } from './call-chain.ts';
 import { callPlan } from './call-plan.ts';
 import { MODEL_REQUESTS } from './model-requests.ts';
 import { participantChange, participantConnection } from './participants.ts';
@@ -113,7 +114,7 @@ export const durableReport = z.discriminatedUnion('type', [
     /** Why nothing was answered, if more is known than the status says. */
     error: z.string().max(500).optional(),
   }),
-  z.object({ type: z.literal('items'), items: z.array(sessionItem) }),
+  z.object({ type: z.literal('items'), items: z.array(sessionItem), stretches: stretches.optional() }),
   /** The callee wants no more calls. */
   z.object({ type: z.literal('opt_out'), by: z.enum(['voice', 'key']) }),
   /** `engines`: absent from workers of older versions. */
@@ -149,8 +150,7 @@ export const durableReport = z.discriminatedUnion('type', [
   z.object({ type: z.literal('ended'), at: z.iso.datetime(), end_reason: endReason }),
   /** Result of an analysis job. */
   z.object({ type: z.literal('analysis'), job_id: z.string(), result: analysisResult }),
-  /** Result of an agent test; the run's id takes the place of the session's. */
-  // List price of its language models; absent from an earlier version.
+  /** Of an agent test, whose run's id is that of the session; its list price, absent from older versions. */
   z.object({
     type: z.literal('agent_test'),
     result: agentTestResult,

@@ -18,6 +18,7 @@ import { nameless, type Within } from '../event-loop/session-attribution.ts';
 import type { ControlPlaneClient } from '../link/control-plane-client.ts';
 import type { Piece, Uploads } from '../link/uploads.ts';
 import { moveOf } from '../turn/machine/moving-call.ts';
+import { CallStretches } from './call-stretches.ts';
 import { interruptionOf } from './interruption-outcome.ts';
 import type { Job, JobTable } from './job-table.ts';
 import type { CallEngines, PlanEngines } from './plan-engines.ts';
@@ -57,6 +58,7 @@ interface CallParts {
   readonly failoverState: FailoverState | null;
   readonly trace: CallTrace;
   readonly flightLog: FlightLogUploads;
+  readonly stretches: CallStretches;
   readonly within: Within;
 }
 
@@ -76,10 +78,18 @@ export class JobCalls {
     const { clock, logger, tracing } = this.#deps;
     const within = this.inNameOf(job.sessionId);
     const trace = traceCall(tracing, plan, { clock, logger });
-    const flightLog = new FlightLogUploads(this.#deps.uploads, job);
+    const session = { sessionId: job.sessionId, epoch: job.epoch };
+    const stretches = new CallStretches({
+      clock,
+      uploads: this.#deps.uploads,
+      report: (report) => {
+        if (!job.isTaken) this.#deps.client.report(session, report);
+      },
+    });
+    const flightLog = new FlightLogUploads(stretches, job);
     if (failoverState) flightLog.begin();
     const call = within(() =>
-      startCall(this.#callDeps(job, plan, { failoverState, trace, flightLog, within })),
+      startCall(this.#callDeps(job, plan, { failoverState, trace, flightLog, stretches, within })),
     );
     job.call = call;
     call.ended
@@ -87,7 +97,8 @@ export class JobCalls {
         logger.error({ err: error, sessionId: job.sessionId }, 'call failed');
         this.reportEnd(job, 'internal_error');
       })
-      .finally(() => {
+      .finally(async () => {
+        await stretches.close();
         if (mayUpload(job)) flightLog.begin();
         trace.close();
         this.free(job);
@@ -145,9 +156,9 @@ export class JobCalls {
     return this.#deps.within?.(sessionId) ?? nameless;
   }
 
-  #callDeps(job: Job, plan: CallPlan, { failoverState, trace, flightLog, within }: CallParts): CallDeps {
-    const { client, clock, controlPlaneUrl, engines, phone, random, token, uploads } = this.#deps;
-    const session = { sessionId: job.sessionId, epoch: job.epoch };
+  #callDeps(job: Job, plan: CallPlan, callParts: CallParts): CallDeps {
+    const { failoverState, trace, flightLog, stretches, within } = callParts;
+    const { client, clock, controlPlaneUrl, engines, phone, random, token } = this.#deps;
     const ofSession = { session_id: job.sessionId, epoch: job.epoch };
     const logger = this.#deps.logger.child({ sessionId: job.sessionId });
     const parts = trace.engines(engines.forCall(plan));
@@ -173,9 +184,8 @@ export class JobCalls {
       placeCall: phone && ((request, signal) => dialOutboundCall(phone, request, signal)),
       report: (report) => {
         trace.note(report);
-        if (job.isTaken) return;
-        if (report.type === 'joined') flightLog.begin();
-        client.report(session, report.type === 'turn' ? { ...report, engines: enginesOf(parts) } : report);
+        if (report.type === 'joined' && !job.isTaken) flightLog.begin();
+        stretches.report(report.type === 'turn' ? { ...report, engines: enginesOf(parts) } : report);
       },
       live: (event) => {
         const interruption = interruptionOf(event);
@@ -192,7 +202,10 @@ export class JobCalls {
           start_ms: Math.round(wallTimeOf(startMs)),
           rate_hz: rateHz,
         } as const;
-        uploads.put({ head, bytes: new Uint8Array(samples.buffer, samples.byteOffset, samples.byteLength) });
+        stretches.put({
+          head,
+          bytes: new Uint8Array(samples.buffer, samples.byteOffset, samples.byteLength),
+        });
       },
       saveFlightLog: ({ index, bytes }) => {
         if (mayUpload(job)) flightLog.add(index, bytes);
@@ -211,11 +224,11 @@ export class JobCalls {
  * directory and a file of its own.
  */
 class FlightLogUploads {
-  readonly #uploads: Pick<Uploads, 'put'>;
+  readonly #uploads: Pick<CallStretches, 'put'>;
   readonly #ofSession: { readonly session_id: string; readonly epoch: number };
   #waiting: Piece[] | null = [];
 
-  constructor(uploads: Pick<Uploads, 'put'>, { sessionId, epoch }: Pick<Job, 'sessionId' | 'epoch'>) {
+  constructor(uploads: Pick<CallStretches, 'put'>, { sessionId, epoch }: Pick<Job, 'sessionId' | 'epoch'>) {
     this.#uploads = uploads;
     this.#ofSession = { session_id: sessionId, epoch };
   }

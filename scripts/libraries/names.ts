@@ -45,6 +45,7 @@ const NAMES: Readonly<Record<string, string>> = {
   'POST /v1/agent/agent-suggestions': 'agents.suggest',
   'POST /v1/agent/agents/{agent_id}/tests/run': 'agents.runTests',
   'POST /v1/agent/sessions/{session_id}/analysis': 'sessions.analyzeAgain',
+  'GET /v1/agent/sessions/{session_id}/call-chain': 'sessions.getCallChain',
   'POST /v1/agent/sessions/{session_id}/call-file': 'sessions.exportCall',
   'POST /v1/agent/sessions/{session_id}/participants': 'sessions.addParticipant',
   'POST /v1/agent/text-sessions/{text_session_id}/messages': 'textSessions.sendMessage',

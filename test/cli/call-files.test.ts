@@ -60,6 +60,28 @@ describe('parley export-call and verify-call', () => {
     expect(printed.join('\n')).toContain('--keys');
   });
 
+  it('say what was signed while the call ran, and what at the export only', async () => {
+    expect(await parley(['verify-call', place('call.html')])).toBe(0);
+    expect(printed.join('\n')).toMatch(/Signed in the call +1 time, with 1 worker; last digest [\w-]{43}/);
+    expect(printed.join('\n')).toMatch(/sound of the caller +2 signed in the call at 20\d\d-/);
+    expect(printed.join('\n')).toMatch(/sound of the agent +1 only at the export/);
+  });
+
+  it('say of a call from before that it was signed at the export only', async () => {
+    await parley(['export-call', await calls.makeEarlier(), '-o', place('earlier.html')]);
+    expect(await parley(['verify-call', place('earlier.html')])).toBe(0);
+    expect(printed.join('\n')).toMatch(/Signed in the call +nothing: the file was signed at the export only/);
+  });
+
+  it('compare a file with a digest that was kept from the call', async () => {
+    await parley(['call-chain', id]);
+    const digest = /Digest +(\S+)/.exec(printed.join('\n'))?.[1] ?? '';
+    expect(await parley(['verify-call', place('call.html'), '--digest', digest])).toBe(0);
+    const other = `${digest.slice(0, -1)}${digest.endsWith('A') ? 'E' : 'A'}`;
+    expect(await parley(['verify-call', place('call.html'), '--digest', other])).toBe(1);
+    expect(printed.join('\n')).toContain(`no link with the digest ${other}`);
+  });
+
   it('name what was left out', async () => {
     await parley(['export-call', id, '-o', place('redacted.html'), '--redact', 'numbers, item:2']);
     expect(await parley(['verify-call', place('redacted.html')])).toBe(0);

@@ -11,6 +11,8 @@ import { insertNumber } from './test-numbers.ts';
 import { openWatchedStore, type WatchedStore } from './watched-store.ts';
 
 const NUMBER = '+15550100001';
+/** A piece of a flight log, which is signed with the words that it comes with. */
+const STRETCH = { of: 'log', piece: 0, bytes: 5_000, sha256: 'A'.repeat(43) } as const;
 
 let store: WatchedStore;
 let api: TestCalls;
@@ -68,7 +70,7 @@ async function phoneCall(): Promise<void> {
     { type: 'turn', latency: LATENCY as never },
   );
   await reported(
-    { type: 'items', items: [message('Yes.', api.at(), 'assistant')] },
+    { type: 'items', items: [message('Yes.', api.at(), 'assistant')], stretches: [STRETCH] },
     { type: 'ended', at: api.at(1_000), end_reason: 'user_hangup' },
   );
   await receiver.waitFor(webhooks + 1);

@@ -40,6 +40,8 @@ const SETTINGS = readSettings({
   REDIS_URL: 'redis://redis:6379',
   MONGODB_URL: 'mongodb://store:27017',
 });
+/** Signs calls. */
+const DEPLOYMENT_KEY = new Uint8Array(32);
 /** Shared by all, because nothing in the simulation reads them. */
 const METRICS = createMetrics();
 
@@ -75,6 +77,7 @@ export async function startControlPlane(parts: ControlPlaneParts): Promise<Contr
   const signallingReports = new SignallingReports(process);
   const context = {
     settings: SETTINGS,
+    credentials: { deploymentKey: DEPLOYMENT_KEY },
     clock: process,
     logger,
     models,

@@ -58,13 +58,12 @@ describeNeeds(['chromium'])('the page of an exported call', () => {
       const text = await calls.fileOf(await calls.make(seed));
       const split = splitCallFile(text);
       const { parts } = await readCallFile(split ?? { parts: '', seal: '', shell: null });
-      const log = parts.find(({ label }) => label.kind === 'flight_log')?.content;
+      const log = parts.flatMap(({ label, content }) =>
+        label.kind === 'inputs' && content ? [content] : [],
+      );
       const { page } = await open(text);
       const inPage = await page.locator('html').getAttribute('data-effects');
-      expect([seed, inPage]).toEqual([
-        seed,
-        await effectsDigest(readFlightLog([log ?? new Uint8Array()]), CURRENT_MACHINE),
-      ]);
+      expect([seed, inPage]).toEqual([seed, await effectsDigest(readFlightLog(log), CURRENT_MACHINE)]);
       await page.context().close();
     }
   });
@@ -73,6 +72,35 @@ describeNeeds(['chromium'])('the page of an exported call', () => {
     const { page, seen } = await open(await calls.fileOf(id));
     await page.getByText('Unchanged since it was signed on').waitFor();
     expect(seen).toEqual([]);
+  });
+
+  it('says what was signed while the call ran, and what at the export only', async () => {
+    const { page } = await open(await calls.fileOf(id));
+    await page.getByText('Signed once while the call ran.').waitFor();
+    await page.getByText(/^sound of the caller: 2 signed in the call at /).waitFor();
+    await page.getByText('sound of the agent: 1 only at the export').waitFor();
+  });
+
+  it('opens a call from before calls were signed while they ran', async () => {
+    const { page } = await open(await calls.fileOf(await calls.makeEarlier()));
+    await page.getByText('Unchanged since it was signed on').waitFor();
+    await page.getByText('Nothing was signed while the call ran').waitFor();
+    expect(await page.locator('html').getAttribute('data-effects')).not.toBeNull();
+  });
+
+  it('decodes each piece of the sound by itself, whole', async () => {
+    const text = await calls.fileOf(id);
+    const { parts } = await readCallFile(splitCallFile(text) ?? { parts: '', seal: '', shell: null });
+    const pieces = parts.flatMap(({ label, content }) =>
+      label.kind === 'sound' && label.side === 'user' && content ? [[...content]] : [],
+    );
+    const { page } = await open(text);
+    const decode = `async (bytes) => {
+      const context = new OfflineAudioContext(1, 1, 16_000);
+      return (await context.decodeAudioData(new Uint8Array(bytes).buffer)).duration;
+    }`;
+    const seconds = await page.evaluate(`Promise.all(${JSON.stringify(pieces)}.map(${decode}))`);
+    expect(seconds).toEqual([1, 1]);
   });
 
   it('shows hostile words as words', async () => {

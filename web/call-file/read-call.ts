@@ -3,7 +3,8 @@
  * page does not understand counts as absent: the file may come from anywhere.
  */
 import { z } from 'zod';
-import { type CallPart, nameOf, type PartLabel, type ReadCallFile } from '../../protocol/call-file.ts';
+import { type CallPart, type ReadCallFile, redactedNames } from '../../protocol/call-file.ts';
+import { isLine, type PartLabel } from '../../protocol/call-parts.ts';
 import { sessionItem, turnLatency } from '../../protocol/session-record.ts';
 
 const text = z.string().nullable();
@@ -22,7 +23,7 @@ const callTurns = z.object({ turns: z.array(explainedTurn) });
 export type CallFacts = z.output<typeof callFacts>;
 export type CallTurn = z.output<typeof explainedTurn>;
 export type CallItem = z.output<typeof sessionItem>;
-export type AudioLabel = Extract<PartLabel, { readonly kind: 'audio' }>;
+export type AudioLabel = Extract<PartLabel, { readonly kind: 'audio' | 'sound' }>;
 
 /** A line of the transcript; null if it is redacted. */
 export type Line = CallItem | null;
@@ -47,17 +48,16 @@ export function shownCall({ parts }: ReadCallFile): ShownCall {
   const [facts] = ofKind('call').map((part) => parsed(part, callFacts));
   const [numbers] = ofKind('numbers').map((part) => parsed(part, callNumbers));
   const [turns] = ofKind('turns').map((part) => parsed(part, callTurns));
-  const [log] = ofKind('flight_log').map(textOf);
   return {
     facts: facts ?? null,
     numbers: numbers ?? null,
-    lines: ofKind('item').map((part) => parsed(part, sessionItem)),
+    lines: genuine.filter(({ label }) => isLine(label)).map((part) => parsed(part, sessionItem)),
     turns: turns?.turns ?? [],
-    flightLog: log ?? null,
+    flightLog: textOfAll([...ofKind('flight_log'), ...ofKind('inputs')]),
     audio: genuine.flatMap(({ label, content }) =>
-      label.kind === 'audio' && content ? [{ label, file: content }] : [],
+      (label.kind === 'audio' || label.kind === 'sound') && content ? [{ label, file: content }] : [],
     ),
-    redacted: [...new Set(genuine.filter(({ content }) => !content).map(({ label }) => nameOf(label)))],
+    redacted: redactedNames(genuine),
   };
 }
 
@@ -73,4 +73,15 @@ function parsed<Schema extends z.ZodType>(part: CallPart, schema: Schema): z.out
 
 function textOf({ content }: CallPart): string | null {
   return content && new TextDecoder().decode(content);
+}
+
+/** Parts may end within a character. Null without any, or if one is redacted. */
+function textOfAll(parts: readonly CallPart[]): string | null {
+  const decoder = new TextDecoder();
+  let text = '';
+  for (const { content } of parts) {
+    if (!content) return null;
+    text += decoder.decode(content, { stream: true });
+  }
+  return parts.length === 0 ? null : text + decoder.decode();
 }

@@ -1,6 +1,6 @@
 /**
- * Export of an ended call to one signed HTML file, for keys that may do so; and the public keys with which
- * such files are verified.
+ * Export of an ended call to one signed HTML file, for keys that may do so; what was signed of a call while
+ * it runs; and the public keys with which both are verified.
  */
 import { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
@@ -15,12 +15,14 @@ import type { ApiServer } from '../../platform/http/server.ts';
 import { workingOnCalls } from '../../platform/limits/request-places.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
 import { isLive } from '../../platform/store/session-status.ts';
+import { linksOf } from '../sessions/call-chain.ts';
 import { findSession } from '../sessions/find-session.ts';
+import { callKeys } from '../sessions/signing-keys.ts';
+import type { Redaction } from './call-file-part.ts';
 import { callPage } from './call-page.ts';
 import { isAwaited } from './recording-routes.ts';
 import { listSegments } from './recording-store.ts';
-import { callKeys } from './signing-keys.ts';
-import { callFile, partsOf, type Redaction } from './write-call-file.ts';
+import { callFile, partsOf } from './write-call-file.ts';
 
 const REDACTION = /^(?:caller_audio|agent_audio|transcript|numbers|flight_log|item:[1-9][0-9]{0,4})$/;
 const REDACTABLE = 'caller_audio, agent_audio, transcript, numbers, flight_log or item:<number>';
@@ -30,6 +32,20 @@ const exportBody = z.strictObject({
     .array(z.string().regex(REDACTION, `must be ${REDACTABLE}`))
     .max(LIMITS.callFileRedactions)
     .default([]),
+});
+
+const callChain = z.object({
+  session_id: z.string().describe('Id of the session'),
+  links: z.number().int().describe('How often something of the call was signed while it ran'),
+  digest: z
+    .string()
+    .nullable()
+    .describe(
+      'SHA-256 of the last link, base64url: it fixes all that was signed so far; null before the first one',
+    ),
+  signed_at: z.iso.datetime().nullable().describe('When the last link was signed; null before the first one'),
+  link: z.string().nullable().describe('The last link, exactly as signed; null before the first one'),
+  signature: z.string().nullable().describe('Its Ed25519 signature, base64; null before the first link'),
 });
 
 /** Registers the routes. */
@@ -55,6 +71,32 @@ export function registerCallFileRoutes(app: ApiServer, context: Context): void {
         return sendWhole(reply, session._id, callFile(context, call, parts));
       });
       return reply;
+    },
+  );
+
+  app.get(
+    '/v1/agent/sessions/:session_id/call-chain',
+    {
+      schema: {
+        tags: ['sessions'],
+        params: z.object({ session_id: z.string() }),
+        response: { 200: callChain },
+      },
+    },
+    async (request) => {
+      const session = await findSession(context, callerOf(request).teamId, request.params.session_id);
+      if (!session.wrapped_key) throw fault('call_erased');
+      if (!session.chain_head) throw fault('not_found');
+      const links = linksOf(context, session);
+      const last = links.at(-1);
+      return {
+        session_id: session._id,
+        links: links.length,
+        digest: last?.digest ?? null,
+        signed_at: last?.signedAt.toISOString() ?? null,
+        link: last?.link ?? null,
+        signature: last?.signature ?? null,
+      };
     },
   );
 

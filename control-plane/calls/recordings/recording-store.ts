@@ -160,7 +160,10 @@ export async function listSegments(
 
 /** Reads a session's flight log, with all epochs in order; empty once the session's key is destroyed. */
 export async function readFlightLog(context: Parts & Pick<Context, 'held'>, session: Owner): Promise<Buffer> {
-  return (await readLines(context, session, MOST_LOG_BYTES)).lines;
+  const objects = await readLogObjects(context, session, MOST_LOG_BYTES);
+  const damaged = objects.find(({ damage }) => damage !== null);
+  if (damaged) throw damaged.damage;
+  return Buffer.concat(linesOf(objects));
 }
 
 /** Like `readFlightLog`; null if the log is longer than `mostBytes`, damaged or incomplete. */
@@ -169,35 +172,59 @@ export async function readWholeFlightLog(
   session: Owner,
   mostBytes: number,
 ): Promise<Buffer | null> {
-  try {
-    const { lines, isWhole } = await readLines(context, session, mostBytes);
-    return isWhole && lines.byteLength <= mostBytes ? lines : null;
-  } catch (error) {
-    const isDamaged =
-      error instanceof SealBroken || String((error as { code?: unknown }).code).startsWith('Z_');
-    if (isDamaged) return null;
-    throw error;
-  }
+  const objects = await readLogObjects(context, session, mostBytes);
+  const lines = linesOf(objects);
+  return lines.length === objects.length ? Buffer.concat(lines) : null;
 }
 
-/** Leaves out what is missing or too long, and says so. */
-async function readLines(
+/** An object of a flight log. */
+export interface LogObject {
+  readonly object: Chunk;
+  /** Null if it is missing, damaged, or too long. */
+  readonly lines: Uint8Array | null;
+  /** Why it cannot be opened, if it is there. */
+  readonly damage: unknown;
+}
+
+/** Reads a session's flight log object by object, with all epochs in order; of `mostBytes` in all. */
+export async function readLogObjects(
   context: Parts & Pick<Context, 'held'>,
   session: Owner,
   mostBytes: number,
-): Promise<{ readonly lines: Buffer; readonly isWhole: boolean }> {
-  if (!session.wrapped_key) return { lines: Buffer.alloc(0), isWhole: true };
+): Promise<LogObject[]> {
+  if (!session.wrapped_key) return [];
   const all = await listChunks(context, session._id);
-  const files = await Promise.all(all.map(async (chunk) => chunk.held ?? open(context, session, chunk)));
-  const chunks: Uint8Array[] = [];
+  const files = await Promise.all(
+    all.map((chunk) => orDamage(async () => chunk.held ?? open(context, session, chunk))),
+  );
+  const objects: LogObject[] = [];
   let left = mostBytes;
-  for (const [index, file] of files.entries()) {
-    const lines = file && (all[index]?.packing === 'gzip' ? await unzipped(file, left) : file);
-    if (!lines) continue;
-    chunks.push(lines);
-    left -= lines.byteLength;
+  for (const [index, object] of all.entries()) {
+    const { value: file = null, damage = null } = files[index] ?? {};
+    const read = await orDamage(async () =>
+      file && object.packing === 'gzip' ? unzipped(file, left) : file,
+    );
+    const lines = read.value && read.value.byteLength <= left ? read.value : null;
+    left -= lines?.byteLength ?? 0;
+    objects.push({ object, lines, damage: damage ?? read.damage });
   }
-  return { lines: Buffer.concat(chunks), isWhole: chunks.length === all.length };
+  return objects;
+}
+
+function linesOf(objects: readonly LogObject[]): Uint8Array[] {
+  return objects.flatMap(({ lines }) => lines ?? []);
+}
+
+/** What is read, or why it cannot be decrypted or decompressed. */
+async function orDamage<T>(read: () => Promise<T>): Promise<{ readonly value: T | null; damage: unknown }> {
+  try {
+    return { value: await read(), damage: null };
+  } catch (error) {
+    const isDamage =
+      error instanceof SealBroken || String((error as { code?: unknown }).code).startsWith('Z_');
+    if (!isDamage) throw error;
+    return { value: null, damage: error };
+  }
 }
 
 /** Null if they are more than a log may have: no worker writes as much. */

@@ -5,30 +5,24 @@
 import { fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';
 import {
-  CALL_FILE_FORMAT,
+  CALL_FILE_FORMATS,
   type CallStatement,
   FRAME,
   MOST_PARTS,
-  type PartLabel,
   sealLine,
   writePart,
 } from '#protocol/call-file.ts';
 import { type Context, now } from '../../platform/context.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
+import { saltOf } from '../sessions/call-chain.ts';
 import { toSessionDetail } from '../sessions/session-record.ts';
 import { loadSessionHead, sealerOf } from '../sessions/session-store.ts';
+import { callSigner } from '../sessions/signing-keys.ts';
+import { readPlacedTimeline } from '../sessions/timeline.ts';
+import { audioOf, isLineRedacted, jsonPart, type Part, type Redaction } from './call-file-part.ts';
 import type { CallPage } from './call-page.ts';
+import { chainParts, inputsParts, lineParts, soundParts } from './chained-parts.ts';
 import { getSegmentFile, listSegments, type ReadableSegment, readWholeFlightLog } from './recording-store.ts';
-import { callSigner } from './signing-keys.ts';
-
-/** A part that may be left out of a file; `item:2` is the second entry of the transcript. */
-export type Redaction =
-  | 'caller_audio'
-  | 'agent_audio'
-  | 'transcript'
-  | 'numbers'
-  | 'flight_log'
-  | `item:${number}`;
 
 /** An ended call and what is left out of its file. */
 export interface CallToExport {
@@ -37,58 +31,50 @@ export interface CallToExport {
   readonly page: CallPage;
 }
 
-/** Facts, numbers, turns and flight log. */
-const OTHER_PARTS = 4;
-
-interface Part {
-  readonly label: PartLabel;
-  readonly isRedacted: boolean;
-  content(): Promise<Uint8Array>;
-}
-
 /**
  * The parts of the call's file, in order; their contents are read when asked for. Throws `bad_request` for an
  * entry that the transcript does not have, `call_not_recorded`, `call_file_too_large`.
  */
-export async function partsOf(context: Context, { session, redactions }: CallToExport): Promise<Part[]> {
+export async function partsOf(context: Context, call: CallToExport): Promise<Part[]> {
+  const { session, redactions } = call;
   const { items, turns, silences, ...record } = await toSessionDetail(context, session);
   for (const redaction of redactions)
     if (redaction.startsWith('item:') && Number(redaction.slice('item:'.length)) > items.length)
       throw fault('bad_request', { detail: `redact: the transcript has no ${redaction}` });
   const segments = await listSegments(context, session._id);
-  const log = await readWholeFlightLog(context, session, LIMITS.replayedLogBytes);
-  if (segments.length === 0 && (log === null || log.length === 0)) throw fault('call_not_recorded');
   requireSize(segments.filter(({ role }) => !redactions.has(audioOf(role))));
-  requireParts(items.length + segments.length + OTHER_PARTS);
   // The flight log repeats what was said, and its settings have the numbers of colleagues.
   const isLogRedacted = [...redactions].some(
     (one) => ['transcript', 'numbers', 'flight_log'].includes(one) || one.startsWith('item:'),
   );
-  const json = (label: PartLabel, value: unknown, isRedacted: boolean): Part => ({
-    label,
-    isRedacted,
-    content: async () => Buffer.from(JSON.stringify(value)),
-  });
-  return [
-    json({ kind: 'call' }, factsOf(record), false),
-    json({ kind: 'numbers' }, numbersOf(record), redactions.has('numbers')),
-    ...items.map((item, index) => {
-      const number = index + 1;
-      const isRedacted = redactions.has('transcript') || redactions.has(`item:${number}`);
-      return json({ kind: 'item', number }, item, isRedacted);
-    }),
-    json({ kind: 'turns' }, { turns, silences }, false),
-    ...(log === null || log.length === 0
-      ? []
-      : [
-          {
-            label: { kind: 'flight_log' as const },
-            isRedacted: isLogRedacted,
-            content: async () => log,
-          },
-        ]),
-    ...audioParts(context, session, segments, redactions),
+  const log = session.chain_head
+    ? await inputsParts({ context, session }, isLogRedacted)
+    : await wholeLog(context, session, isLogRedacted);
+  if (segments.length === 0 && log.length === 0) throw fault('call_not_recorded');
+  const lines = session.chain_head
+    ? lineParts(await readPlacedTimeline(context, session), redactions)
+    : items.map((item, index) => {
+        const number = index + 1;
+        return jsonPart({ kind: 'item', number }, item, isLineRedacted(redactions, number));
+      });
+  const parts = [
+    jsonPart({ kind: 'call' }, factsOf(record), false),
+    jsonPart({ kind: 'numbers' }, numbersOf(record), redactions.has('numbers')),
+    ...lines,
+    jsonPart({ kind: 'turns' }, { turns, silences }, false),
+    ...log,
+    ...(session.chain_head
+      ? [...soundParts({ context, session, redactions }, segments), ...chainParts(context, session)]
+      : audioParts(context, session, segments, redactions)),
   ];
+  requireParts(parts.length);
+  return parts;
+}
+
+async function wholeLog(context: Context, session: SessionDocument, isRedacted: boolean): Promise<Part[]> {
+  const log = await readWholeFlightLog(context, session, LIMITS.replayedLogBytes);
+  if (log === null || log.length === 0) return [];
+  return [{ label: { kind: 'flight_log' }, isRedacted, content: async () => log }];
 }
 
 type Detail = Omit<Awaited<ReturnType<typeof toSessionDetail>>, 'items' | 'turns' | 'silences'>;
@@ -106,11 +92,6 @@ function factsOf(detail: Detail): object {
 function numbersOf(detail: Detail): object {
   const { name, caller_number, dialed_number, sip_call_id, sip_headers, metadata } = detail;
   return { name, caller_number, dialed_number, sip_call_id, sip_headers, metadata };
-}
-
-/** A person joined by a transfer stands on the caller's side. */
-function audioOf(role: ReadableSegment['role']): Redaction {
-  return role === 'agent' ? 'agent_audio' : 'caller_audio';
 }
 
 /** A file with more could not be read again. */
@@ -167,10 +148,17 @@ export async function* callFile(
   yield page.before;
   yield FRAME.partsOpen;
   const digests: string[] = [];
-  for (const { label, isRedacted, content } of parts) {
-    // The same in each file of the call, so that two of them can be compared, and gone with the call's key.
-    const salt = sealer.derive(`call file ${JSON.stringify(label)}`);
-    const { line, digest } = await writePart({ label, isRedacted, salt, content: await content() });
+  const format = session.chain_head ? CALL_FILE_FORMATS.chained : CALL_FILE_FORMATS.signed;
+  for (const { label, isRedacted, content: read } of parts) {
+    const content = await read();
+    if (!content) {
+      context.logger.warn({ sessionId: session._id, label }, 'a damaged part of a call is not exported');
+      continue;
+    }
+    const { line, digest } = await writePart(
+      { label, isRedacted, salt: saltOf(sealer, label), content },
+      format,
+    );
     digests.push(digest);
     yield line;
   }
@@ -185,7 +173,7 @@ export async function* callFile(
 function seal(context: Context, session: SessionDocument, page: CallPage, parts: readonly string[]): string {
   const signer = callSigner(context);
   const statement: CallStatement = {
-    format: CALL_FILE_FORMAT,
+    format: session.chain_head ? CALL_FILE_FORMATS.chained : CALL_FILE_FORMATS.signed,
     session_id: session._id,
     agent_id: session.agent_id,
     agent_version_id: session.version_id,

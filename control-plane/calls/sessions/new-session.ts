@@ -8,6 +8,7 @@ import type { SessionAttachment, SessionDocument } from '../../platform/store/mo
 import type { SessionShare } from '../../platform/store/models/session-share.ts';
 import type { VersionDocument } from '../../platform/store/models/version-model.ts';
 import { DUE_BITS } from '../../platform/store/session-due.ts';
+import { NO_LINKS } from './call-chain.ts';
 import { openingBilling } from './charge.ts';
 import { openJson } from './sealed-contents.ts';
 import { sealerOf } from './session-store.ts';
@@ -90,6 +91,7 @@ export function sessionDraft(context: Context, input: NewSession): SessionDocume
     silences: [],
     takeovers: [],
     usage: [],
+    chain_head: NO_LINKS,
     media_quality: null,
     record_audio: input.recordAudio,
     tracks: [],

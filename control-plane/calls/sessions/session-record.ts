@@ -120,7 +120,7 @@ export const sessionDetail = sessionRecord.extend({
 /** Fields not needed for a list row. */
 export const DETAIL_FIELDS = [
   ...['timeline', 'turns', 'silences', 'overlaps', 'usage', 'takeovers', 'media_quality'],
-  'sip_headers',
+  ...['sip_headers', 'chain', 'chain_head'],
   ...['dialog', 'person', 'outbox', 'endpoints', 'wrapped_key', 'tracks'],
 ] as const;
 

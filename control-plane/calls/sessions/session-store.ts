@@ -50,7 +50,7 @@ export function loadSessionHead(
 
 /** A session without its growing lists. */
 export function headOf(session: SessionDocument): SessionHead {
-  const { timeline: _, turns: _turns, silences: _s, overlaps: _o, usage: _usage, ...head } = session;
+  const { timeline: _, turns: _t, silences: _s, overlaps: _o, usage: _u, chain: _c, ...head } = session;
   return head;
 }
 

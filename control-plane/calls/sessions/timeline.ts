@@ -40,11 +40,22 @@ export async function sealItems(
   report: { readonly sessionId: string; readonly epoch: number; readonly seq: number },
   items: readonly SessionItem[],
 ): Promise<TimelineEntry> {
+  const { sessionId, epoch, seq } = report;
   const sealed = sealer.seal(JSON.stringify(items), 'items');
-  if (sealed.length <= INLINE_BYTES) return { sealed, document_id: null };
-  const id = `${report.sessionId}:items:${report.epoch}:${report.seq}`;
-  await attach(context, { _id: id, session_id: report.sessionId, sealed });
-  return { sealed: null, document_id: id };
+  if (sealed.length <= INLINE_BYTES) return { sealed, document_id: null, epoch, seq };
+  const id = `${sessionId}:items:${epoch}:${seq}`;
+  await attach(context, { _id: id, session_id: sessionId, sealed });
+  return { sealed: null, document_id: id, epoch, seq };
+}
+
+/** An item, and its place in the reports of the session. */
+export interface PlacedItem {
+  readonly item: SessionItem;
+  /** Of an entry of an earlier version: epoch 0, and its place in the timeline. */
+  readonly epoch: number;
+  readonly seq: number;
+  /** Its place in the report. */
+  readonly entry: number;
 }
 
 /** Reads a session's timeline in order; empty once its key has been destroyed. */
@@ -52,6 +63,14 @@ export async function readTimeline(
   context: Pick<Context, 'models' | 'dataKeys'>,
   session: SessionDocument,
 ): Promise<SessionItem[]> {
+  return (await readPlacedTimeline(context, session)).map(({ item }) => item);
+}
+
+/** Like `readTimeline`, with the places of the items. */
+export async function readPlacedTimeline(
+  context: Pick<Context, 'models' | 'dataKeys'>,
+  session: SessionDocument,
+): Promise<PlacedItem[]> {
   const sealer = sealerOf(context, session);
   if (!sealer) return [];
   const ids = session.timeline.flatMap((entry) => entry.document_id ?? []);
@@ -61,13 +80,16 @@ export async function readTimeline(
       : await context.models.sessionAttachments.find({ _id: { $in: ids } }).lean<SessionAttachment[]>();
   const byId = new Map(large.map((document) => [document._id, document.sealed]));
   return session.timeline
-    .flatMap((entry) => {
-      const sealed = entry.sealed ?? byId.get(entry.document_id ?? '');
-      return sealed
-        ? (JSON.parse(sealer.open(toBuffer(sealed), 'items').toString('utf8')) as SessionItem[])
-        : [];
+    .flatMap(({ sealed: inline, document_id: id, epoch = 0, seq }, index) => {
+      const sealed = inline ?? byId.get(id ?? '');
+      if (!sealed) return [];
+      const items = JSON.parse(sealer.open(toBuffer(sealed), 'items').toString('utf8')) as SessionItem[];
+      return items.map((item, entry) => ({ item, epoch, seq: seq ?? index, entry }));
     })
-    .sort((a, b) => a.created_at.localeCompare(b.created_at) || TYPE_ORDER[a.type] - TYPE_ORDER[b.type]);
+    .sort(
+      ({ item: a }, { item: b }) =>
+        a.created_at.localeCompare(b.created_at) || TYPE_ORDER[a.type] - TYPE_ORDER[b.type],
+    );
 }
 
 /** Stores an encrypted attachment of a session. Idempotent. */

@@ -11,6 +11,7 @@ import { type Context, now } from '../../platform/context.ts';
 import type { JobOffer, Placement, SessionKey } from '../../platform/dispatch.ts';
 import type { HandedOverCall } from '../../platform/report-sink.ts';
 import type { Failover, SessionDocument } from '../../platform/store/models/session-model.ts';
+import { linkOf } from '../sessions/call-chain.ts';
 import { workerOf } from '../sessions/place-session.ts';
 import { servedUntil } from '../sessions/served-until.ts';
 import { step } from '../sessions/session-machine.ts';
@@ -219,17 +220,19 @@ async function assignToSuccessor(
     successor: { worker: workerOf(placement), epoch },
   });
   const sealer = sealerOf(context, session);
-  const timeline =
-    brokenOff && sealer ? [await sealItems(context, sealer, { ...key, seq: 0 }, [brokenOff])] : [];
+  const items = brokenOff ? [brokenOff] : [];
+  const timeline = brokenOff && sealer ? [await sealItems(context, sealer, { ...key, seq: 0 }, items)] : [];
+  const link = linkOf(context, session, [{ epoch, seq: 0, report: { type: 'items', items } }]);
   const takeovers: Failover[] =
     session.started_at === null ? [] : [{ lost_at: lostAt, taken_over_at: at, served_until: served }];
   const stored =
     change &&
-    (await storeChange(context, session, change, { push: { timeline, takeovers } }).catch(
-      (error: unknown) => {
-        throw new MoveUncertain(successor, error);
-      },
-    ));
+    (await storeChange(context, session, change, {
+      ...link,
+      push: { timeline, takeovers, ...link.push },
+    }).catch((error: unknown) => {
+      throw new MoveUncertain(successor, error);
+    }));
   if (!stored) {
     const newest = await loadSession(context, session._id);
     // Another attempt may have given the call to the same worker under the same epoch.

@@ -10,6 +10,7 @@ import type { ReportOutcome, ReportSink } from '../../platform/report-sink.ts';
 import type { SessionDocument, SessionHead } from '../../platform/store/models/session-model.ts';
 import { isLive } from '../../platform/store/session-status.ts';
 import { runFollowUps } from '../sessions/after-session-change.ts';
+import { linkOf } from '../sessions/call-chain.ts';
 import { type SessionChange, step } from '../sessions/session-machine.ts';
 import {
   type Amendment,
@@ -195,7 +196,8 @@ async function additionsOf(
     for (const [field, entries] of Object.entries(addition.push ?? {}))
       push[field] = [...(push[field] ?? []), ...entries];
   }
-  return { set, push };
+  const link = linkOf(settlement.context, session, envelopes);
+  return { set: { ...set, ...link.set }, push: { ...push, ...link.push } };
 }
 
 /** Stores a report that may change the status, with the additions before it; null after a conflict. */
@@ -300,7 +302,8 @@ async function additionOf(
     }
     case 'items': {
       const sealer = sealerOf(context, session);
-      if (!sealer) return {};
+      // It may only say what was stored.
+      if (!sealer || report.items.length === 0) return {};
       return {
         push: {
           timeline: [await sealItems(context, sealer, { sessionId: session._id, epoch, seq }, report.items)],

@@ -54,6 +54,8 @@ const TEXT = { $type: 'string' } as const;
 const FORGOTTEN = {
   wrapped_key: null,
   timeline: [],
+  chain: [],
+  chain_head: null,
   tracks: [],
   dialog: null,
   person: null,

@@ -207,6 +207,8 @@ function erasable(session: SessionDocument): Readonly<Record<string, unknown>> {
   return {
     wrapped_key: session.wrapped_key,
     timeline: session.timeline,
+    ...(session.chain && { chain: session.chain }),
+    chain_head: session.chain_head ?? null,
     tracks: session.tracks,
     dialog: session.dialog ?? null,
     person: session.person ?? null,

@@ -56,10 +56,31 @@ export interface OutboxEvent {
   payload: StoredBytes;
 }
 
+/** A signed link of a session's chain; `adds` as in `protocol/call-chain.ts`. */
+export interface StoredLink {
+  readonly epoch: number;
+  readonly at: Date;
+  /** Number of the key that has signed it. */
+  readonly key: number;
+  readonly adds: readonly string[];
+  /** Base64. */
+  readonly signature: string;
+}
+
+/** The end of a session's chain. */
+export interface ChainHead {
+  readonly links: number;
+  /** Of the last link; null without one. */
+  readonly digest: string | null;
+}
+
 /** A worker's timeline report: sealed items, or the id of the attachment that holds large ones. */
 export interface TimelineEntry {
   sealed: StoredBytes | null;
   document_id: string | null;
+  /** Of the report; absent from entries of an earlier version. */
+  epoch?: number;
+  seq?: number;
 }
 
 /** The worker running the session. */
@@ -168,6 +189,10 @@ export interface SessionDocument {
   /** Absent from calls in which caller and agent took turns. */
   overlaps?: SpeechOverlap[];
   usage: ModelUsage[];
+  /** What was signed while the call ran; absent without any. */
+  chain?: StoredLink[];
+  /** Absent from sessions of an earlier version, and once it is erased: then there is no chain. */
+  chain_head?: ChainHead | null;
   /** Takeovers of the call by another worker; absent from sessions of an earlier version. */
   takeovers?: Failover[];
   /** Epochs whose worker died in this session, or in an unknown one. */
@@ -200,7 +225,14 @@ export interface SessionDocument {
 }
 
 /** Projection without the lists that grow with the call, for reads that do not need them. */
-export const WITHOUT_LISTS = { timeline: 0, turns: 0, silences: 0, overlaps: 0, usage: 0 } as const;
+export const WITHOUT_LISTS = {
+  timeline: 0,
+  turns: 0,
+  silences: 0,
+  overlaps: 0,
+  usage: 0,
+  chain: 0,
+} as const;
 
 /** A session without its growing lists. */
 export type SessionHead = Omit<SessionDocument, keyof typeof WITHOUT_LISTS>;
@@ -286,6 +318,8 @@ const FIELDS = {
   silences: list,
   overlaps: { type: [Schema.Types.Mixed], default: undefined } as never,
   usage: list,
+  chain: { type: [Schema.Types.Mixed], default: undefined } as never,
+  chain_head: { type: Schema.Types.Mixed, default: undefined },
   takeovers: list,
   died_epochs: { type: [Number], default: undefined } as never,
   died_beside_epochs: { type: [Number], default: undefined } as never,

@@ -2386,6 +2386,24 @@ class Sessions(Resource):
         )
         return self._transport.json(call, options)
 
+    def get_call_chain(
+        self,
+        session_id: str,
+        *,
+        options: RequestOptions = RequestOptions(),
+    ) -> api.SessionCallChain:
+        """Get the last link of a call's chain. Returns what was signed of the call last: a digest to keep, or
+        to give to the other side, which fixes all that was said and heard until then. While the call runs,
+        too. Any account key. 404 if the session is unknown or began before calls were signed while they
+        ran; 410 once it was erased.
+        """
+        call = Call(
+            "GET",
+            route("/v1/agent/sessions/{}/call-chain", session_id),
+            is_repeatable=True,
+        )
+        return self._transport.json(call, options)
+
     def export_call(
         self,
         session_id: str,

@@ -2916,6 +2916,21 @@ class PhoneNumberLimits(TypedDict):
     """Calls that may be started per minute through the number's trunk; null, no limit."""
 
 
+class SessionCallChain(TypedDict):
+    session_id: str
+    """Id of the session"""
+    links: int
+    """How often something of the call was signed while it ran"""
+    digest: Union[str, None]
+    """SHA-256 of the last link, base64url: it fixes all that was signed so far; null before the first one"""
+    signed_at: Union[str, None]
+    """When the last link was signed; null before the first one"""
+    link: Union[str, None]
+    """The last link, exactly as signed; null before the first one"""
+    signature: Union[str, None]
+    """Its Ed25519 signature, base64; null before the first link"""
+
+
 class SessionRecordingTrackGap(TypedDict):
     start_ms: int
     """Start of the gap, in ms from the start of the track."""

@@ -1490,6 +1490,21 @@ export class Sessions extends Resource {
   }
 
   /**
+   * Get the last link of a call's chain. Returns what was signed of the call last: a digest to keep, or to
+   * give to the other side, which fixes all that was said and heard until then. While the call runs, too.
+   * Any account key. 404 if the session is unknown or began before calls were signed while they ran; 410
+   * once it was erased.
+   */
+  getCallChain(sessionId: string, options: RequestOptions = {}): Promise<Api.SessionCallChain> {
+    const call: Call = {
+      method: 'GET',
+      path: route`/v1/agent/sessions/${sessionId}/call-chain`,
+      isRepeatable: true,
+    };
+    return this.transport.json(call, options);
+  }
+
+  /**
    * Export a call to a file. Returns one signed HTML file with sound, transcript, latencies and the inputs
    * of the turn machine, which replays the call in any browser without a server. Needs a key with
    * `may_export_calls`; written to the audit log. 404 if the session is unknown or neither sound nor flight

@@ -3114,6 +3114,21 @@ export interface PhoneNumberLimits {
   calls_per_minute: number | null;
 }
 
+export interface SessionCallChain {
+  /** Id of the session */
+  session_id: string;
+  /** How often something of the call was signed while it ran */
+  links: number;
+  /** SHA-256 of the last link, base64url: it fixes all that was signed so far; null before the first one */
+  digest: string | null;
+  /** When the last link was signed; null before the first one */
+  signed_at: string | null;
+  /** The last link, exactly as signed; null before the first one */
+  link: string | null;
+  /** Its Ed25519 signature, base64; null before the first link */
+  signature: string | null;
+}
+
 export interface SessionRecordingTrackGap {
   /** Start of the gap, in ms from the start of the track. */
   start_ms: number;

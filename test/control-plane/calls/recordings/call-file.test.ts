@@ -3,7 +3,8 @@ import { LIMITS } from '#config/limits.ts';
 import { callPage } from '#control-plane/calls/recordings/call-page.ts';
 import { callFile, partsOf } from '#control-plane/calls/recordings/write-call-file.ts';
 import { loadSession } from '#control-plane/calls/sessions/session-store.ts';
-import { KEYS_PATH, keyIdOf, publishedKeys, readCallFile, splitCallFile } from '#protocol/call-file.ts';
+import { keyIdOf } from '#protocol/call-bytes.ts';
+import { KEYS_PATH, publishedKeys, readCallFile, splitCallFile } from '#protocol/call-file.ts';
 import { openTestCalls } from '../../test-calls.ts';
 import { ExportedCalls, HOSTILE } from './exported-call.ts';
 
@@ -38,20 +39,13 @@ describe('an exported call', () => {
     const { statement, parts, problems } = await verified(file);
     expect(problems).toEqual([]);
     expect(parts.map(({ label }) => ('side' in label ? `${label.kind} ${label.side}` : label.kind))).toEqual([
-      'call',
-      'numbers',
-      'item',
-      'item',
-      'item',
-      'turns',
-      'flight_log',
-      'audio agent',
-      'audio user',
+      ...['call', 'numbers', 'line', 'line', 'line', 'turns', 'inputs', 'inputs'],
+      ...['sound agent', 'sound user', 'sound user', 'chain'],
     ]);
     expect(statement).toMatchObject({ session_id: id, signed_at: calls.api.at() });
     const path = `/v1/agent/sessions/${id}/flight-log`;
     const log = await calls.api.request('GET', path, { key: calls.user.key });
-    expect(textOf(parts[6]?.content)).toBe(log.text);
+    expect(`${textOf(parts[6]?.content)}${textOf(parts[7]?.content)}`).toBe(log.text);
     expect(JSON.parse(textOf(parts[4]?.content) ?? '')).toMatchObject({ content: HOSTILE });
   });
 
@@ -60,7 +54,8 @@ describe('an exported call', () => {
     expect(keys.map(({ kid }) => kid)).toEqual([await keyIdOf(keys[0]?.x ?? '')]);
     expect((await verified(file, [keys[0]?.kid ?? ''])).problems).toEqual([]);
     expect((await verified(file, ['another'])).problems).toEqual([
-      expect.stringContaining('none of the given ones'),
+      expect.stringMatching(/^It was signed with .* none of the given ones/),
+      expect.stringMatching(/^The chain was signed with .* none of the given ones/),
     ]);
   });
 
@@ -113,10 +108,12 @@ describe('a redacted file', () => {
     expect(problems).toEqual([]);
     expect(parts.filter(({ content }) => content === null).map(({ label }) => label)).toMatchObject([
       { kind: 'numbers' },
-      { kind: 'item', number: 3 },
-      // Its inputs repeat what was said.
-      { kind: 'flight_log' },
-      { kind: 'audio', side: 'user' },
+      { kind: 'line', entry: 2 },
+      // They repeat what was said.
+      { kind: 'inputs' },
+      { kind: 'inputs' },
+      { kind: 'sound', side: 'user' },
+      { kind: 'sound', side: 'user' },
     ]);
     expect(Buffer.from(text.replaceAll(/[^A-Za-z0-9+/]/g, ''), 'base64').includes('taken')).toBe(false);
   });
