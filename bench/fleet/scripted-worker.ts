@@ -20,6 +20,7 @@ import type { Packer } from '#runtime/link/packer.ts';
 import { openSpool, type Spool, spoolOf } from '#runtime/link/spool.ts';
 import { createUploadSender } from '#runtime/link/upload-sender.ts';
 import { createUploads, type Uploads } from '#runtime/link/uploads.ts';
+import { CallStretches } from '#runtime/worker/call-stretches.ts';
 import { type Job, JobTable } from '#runtime/worker/job-table.ts';
 import { Offers } from '#runtime/worker/offers.ts';
 import { loggedInputs, REPLY, SEGMENT_MS, spokenSegments } from './recorded-content.ts';
@@ -57,6 +58,8 @@ export class ScriptedWorker {
   readonly #uploads: Uploads;
   /** Calls that have ended as their script says. */
   ended = 0;
+  /** Of calls; analyses have none. */
+  readonly #stretches = new WeakMap<Job, CallStretches>();
   /** Failures, and how often each happened. */
   readonly troubles = new Map<string, number>();
 
@@ -137,10 +140,14 @@ export class ScriptedWorker {
 
   async #talk(job: Job): Promise<void> {
     const startMs = performance.now();
+    const { sessionId, epoch } = job;
+    const report = (one: DurableReport) => this.#client.report({ sessionId, epoch }, one);
+    const stretches = new CallStretches({ clock: systemClock, uploads: this.#uploads, report });
+    this.#stretches.set(job, stretches);
     this.#report(job, { type: 'dialog', ...dialogOf(job) });
     this.#report(job, { type: 'joined', at: now() });
     this.#say(job, 'assistant', 0, 'Hello, this is the bench. How can I help you?');
-    const recording = this.#record(job);
+    const recording = this.#record(job, stretches);
     for (let turn = 1; (turn + 0.5) * TURN_MS < this.#parts.callMs; turn++) {
       await untilMs(startMs + turn * TURN_MS);
       await this.#turn(job, turn);
@@ -158,6 +165,7 @@ export class ScriptedWorker {
     });
     this.#report(job, { type: 'media', quality: QUALITY });
     this.#report(job, { type: 'ended', at: now(), end_reason: 'user_hangup' });
+    await stretches.close();
     this.#jobs.remove(job.sessionId, job.epoch);
     this.ended += 1;
   }
@@ -188,7 +196,7 @@ export class ScriptedWorker {
   }
 
   /** Uploads a recording and a flight log until it is stopped; returns the segments of each side. */
-  #record(job: Job): () => number {
+  #record(job: Job, stretches: CallStretches): () => number {
     let segment = 0;
     const startedMs = Date.now();
     const ofSession = { session_id: job.sessionId, epoch: job.epoch };
@@ -203,9 +211,9 @@ export class ScriptedWorker {
       // One side speaks while the other one listens.
       for (const [side, track] of (['agent', 'user'] as const).entries()) {
         const bytes = SEGMENTS[track][(segment + side) % 2] as Uint8Array;
-        this.#uploads.put({ head: { ...head, track }, bytes });
+        stretches.put({ head: { ...head, track }, bytes });
       }
-      this.#uploads.put({ head: { type: 'flight_log', ...ofSession, chunk: segment }, bytes: FLIGHT_LOG });
+      stretches.put({ head: { type: 'flight_log', ...ofSession, chunk: segment }, bytes: FLIGHT_LOG });
       segment += 1;
     };
     const timer = systemClock.every(SEGMENT_MS, save);
@@ -229,8 +237,11 @@ export class ScriptedWorker {
     this.#report(job, { type: 'items', items: [item] });
   }
 
-  #report({ sessionId, epoch }: Job, report: DurableReport): void {
-    this.#client.report({ sessionId, epoch }, report);
+  #report(job: Job, report: DurableReport): void {
+    const { sessionId, epoch } = job;
+    const stretches = this.#stretches.get(job);
+    if (stretches) stretches.report(report);
+    else this.#client.report({ sessionId, epoch }, report);
   }
 
   #receive(message: ControlMessage): void {
