@@ -7,7 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '#base/clock.ts';
+import { signingTimes } from '#protocol/signing-times.ts';
 import { S3_CREDENTIALS, type S3Server, startS3Server } from '#test/fakes/s3-server.ts';
+import { exportedFile } from './exported-file.ts';
 import { callLive, type LivePhone } from './live-phone.ts';
 import { type Product, startProduct } from './product.ts';
 import { agentAt } from './tenant.ts';
@@ -74,6 +76,14 @@ function objectsOf(sessionId: string, side: 'agent' | 'user') {
   });
 }
 
+/** What was signed of the sound and the inputs of a call. */
+async function signedIn(sessionId: string) {
+  const times = signingTimes(await exportedFile(product, sessionId));
+  return times
+    .filter(({ name }) => /^sound|log$/.test(name))
+    .toSorted((a, b) => a.name.localeCompare(b.name));
+}
+
 describe('a call that is recorded in a bucket', () => {
   it('is one object for each side, which its worker has stored itself', { timeout: 120_000 }, async () => {
     const phone = await call('+15557650101');
@@ -89,6 +99,13 @@ describe('a call that is recorded in a bucket', () => {
     const { tracks } = await product.ask('GET', path);
     const wav = await fetch(tracks[1].url);
     expect((await wav.arrayBuffer()).byteLength).toBeGreaterThan((2 * RATE_HZ * TALK_MS) / 1_000 - RATE_HZ);
+    // Each piece of both sides, and all inputs of the turn machine, were signed before the call had ended.
+    const whole = { atExport: 0, missing: 0 };
+    expect(await signedIn(id)).toEqual([
+      expect.objectContaining({ name: 'flight log', ...whole }),
+      expect.objectContaining({ name: 'sound of the agent', inCall: 3, ...whole }),
+      expect.objectContaining({ name: 'sound of the caller', inCall: 3, ...whole }),
+    ]);
   });
 
   it('is there but for its last piece after everything was killed at once', {

@@ -12,6 +12,7 @@ import { voicedSeconds } from '#caller/voiced.ts';
 import { describeNeeds, itNeeds } from '#test/needs.ts';
 import { linesOf } from './asked-by-phone.ts';
 import { transcribe } from './ear.ts';
+import { exportedFile } from './exported-file.ts';
 import { describeFailoverOfAll } from './failover-of-all.ts';
 import { type Product, startProduct } from './product.ts';
 import { launchBrowser, TalkPage } from './talk-page.ts';
@@ -91,6 +92,9 @@ describeNeeds(NEEDED)('a call whose worker is killed', () => {
         .toBe(perMinute(PRICE_PHONE, session.duration_seconds));
       await expectWholeRecording(session);
       await expectReported(session.session_id);
+      // The second worker, too, has its words and sound signed while the call runs.
+      const { chain } = await exportedFile(product, session.session_id);
+      expect([chain?.missing, chain?.links.at(-1)?.epoch]).toEqual([[], 2]);
     },
   );
 
