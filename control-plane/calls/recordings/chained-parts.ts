@@ -35,7 +35,7 @@ export async function inputsParts(
   isRedacted: boolean,
 ): Promise<Part[]> {
   const objects = await readLogObjects(context, session, LIMITS.replayedLogBytes);
-  const signedAs = signedPieces(session);
+  const signedAs = signedPieces(context, session);
   return objects.flatMap(({ object, lines }) => {
     if (!lines) return [];
     const cuts = cutObject(object, (piece) => signedAs(`log ${object.epoch} ${piece}`));
@@ -51,7 +51,7 @@ export function soundParts(
   { context, session, redactions }: Stretches,
   segments: readonly ReadableSegment[],
 ): Part[] {
-  const signedAs = signedPieces(session);
+  const signedAs = signedPieces(context, session);
   // Parts of one object follow each other: no other one is kept meanwhile.
   let read: { readonly of: ReadableSegment; readonly file: Promise<Buffer | null> } | null = null;
   const fileOf = (segment: ReadableSegment) => {
@@ -95,9 +95,9 @@ export function chainParts(context: Context, session: SessionDocument): Part[] {
 }
 
 /** Finds what was signed, by track or `log`, epoch and piece. */
-function signedPieces({ chain = [] }: SessionDocument): (place: string) => Addition | undefined {
+function signedPieces(context: Context, session: SessionDocument): (place: string) => Addition | undefined {
   const byPlace = new Map<string, Addition>();
-  for (const { adds, epoch } of chain)
+  for (const { adds, epoch } of linksOf(context, session))
     for (const text of adds) {
       const addition = parseAddition(text, epoch);
       if (!addition || addition.label.kind === 'line') continue;

@@ -15,14 +15,15 @@ import {
 import { inputsLabel, lineLabel, type PartLabel, soundLabel } from '#protocol/call-parts.ts';
 import type { ReportEnvelope } from '#protocol/worker-link.ts';
 import { type Context, now } from '../../platform/context.ts';
-import type {
-  ChainHead,
-  SessionDocument,
-  SessionHead,
-  StoredLink,
+import {
+  type ChainHead,
+  type SessionDocument,
+  type SessionHead,
+  toBuffer,
 } from '../../platform/store/models/session-model.ts';
 import { type Amendment, sealerOf } from './session-store.ts';
 import { callKeyOf, callSigner } from './signing-keys.ts';
+import { packLink, type StoredLink, unpackLink } from './stored-link.ts';
 
 type Parts = Pick<Context, 'clock' | 'credentials' | 'dataKeys' | 'settings'>;
 
@@ -57,7 +58,7 @@ export function linkOf(
   const signer = callSigner(context);
   const unsigned = { epoch, at: now(context), key: signer.keyNumber, adds: additions.map(additionText) };
   const text = textOf(context, session._id, { ...unsigned, number: head.links, before: head.digest });
-  const link: StoredLink = { ...unsigned, signature: base64(signer.sign(Buffer.from(text))) };
+  const link = packLink({ ...unsigned, signature: signer.sign(Buffer.from(text)) });
   const digest = sha256(text).toString('base64url');
   return {
     set: { chain_head: { links: head.links + 1, digest } },
@@ -65,17 +66,24 @@ export function linkOf(
   };
 }
 
+/** A link, and what it says. */
+export interface KnownLink extends SignedLink {
+  readonly digest: string;
+  readonly signedAt: Date;
+  readonly epoch: number;
+  readonly adds: readonly string[];
+}
+
 /** The links of a session's chain, as they were signed. */
-export function linksOf(
-  context: Parts,
-  session: Pick<SessionDocument, '_id' | 'chain'>,
-): (SignedLink & { readonly digest: string; readonly signedAt: Date })[] {
+export function linksOf(context: Parts, session: Pick<SessionDocument, '_id' | 'chain'>): KnownLink[] {
   let before: string | null = null;
-  return (session.chain ?? []).map((stored, number) => {
+  return (session.chain ?? []).map((bytes, number) => {
+    const stored = unpackLink(toBuffer(bytes));
     const link = textOf(context, session._id, { ...stored, number, before });
     const digest = sha256(link).toString('base64url');
     before = digest;
-    return { link, digest, signature: stored.signature, signedAt: stored.at };
+    const { epoch, adds, at: signedAt } = stored;
+    return { link, digest, signature: base64(stored.signature), signedAt, epoch, adds };
   });
 }
 

@@ -56,17 +56,6 @@ export interface OutboxEvent {
   payload: StoredBytes;
 }
 
-/** A signed link of a session's chain; `adds` as in `protocol/call-chain.ts`. */
-export interface StoredLink {
-  readonly epoch: number;
-  readonly at: Date;
-  /** Number of the key that has signed it. */
-  readonly key: number;
-  readonly adds: readonly string[];
-  /** Base64. */
-  readonly signature: string;
-}
-
 /** The end of a session's chain. */
 export interface ChainHead {
   readonly links: number;
@@ -189,8 +178,8 @@ export interface SessionDocument {
   /** Absent from calls in which caller and agent took turns. */
   overlaps?: SpeechOverlap[];
   usage: ModelUsage[];
-  /** What was signed while the call ran; absent without any. */
-  chain?: StoredLink[];
+  /** What was signed while the call ran, link by link, packed; absent without any. */
+  chain?: StoredBytes[];
   /** Absent from sessions of an earlier version, and once it is erased: then there is no chain. */
   chain_head?: ChainHead | null;
   /** Takeovers of the call by another worker; absent from sessions of an earlier version. */

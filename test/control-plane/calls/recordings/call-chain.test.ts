@@ -1,7 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { getSegmentFile, listSegments, putStored } from '#control-plane/calls/recordings/recording-store.ts';
 import { loadSession } from '#control-plane/calls/sessions/session-store.ts';
 import { callSigner } from '#control-plane/calls/sessions/signing-keys.ts';
+import { packLink, unpackLink } from '#control-plane/calls/sessions/stored-link.ts';
+import { toBuffer } from '#control-plane/platform/store/models/session-model.ts';
 import { encodeFlac } from '#media/speech/audio/flac-encoder.ts';
 import { keyIdOf } from '#protocol/call-bytes.ts';
 import {
@@ -21,6 +23,8 @@ let calls: ExportedCalls;
 beforeAll(async () => {
   calls = await ExportedCalls.open();
 });
+// An account may export some calls a minute.
+beforeEach(() => calls.api.clock.advance(60_000));
 afterAll(() => calls.api.close());
 
 async function read(text: string, trusted: readonly string[] | null = null): Promise<ReadCallFile> {
@@ -209,11 +213,22 @@ describe('after a call', () => {
 
   it('a link that was changed in the database is found', async () => {
     const id = await calls.make();
-    const [first] = (await sessionOf(id)).chain ?? [];
-    await changeChain(id, { $set: { 'chain.0.adds': first?.adds.slice(1) } });
+    const { chain: [first = Buffer.alloc(0)] = [] } = await sessionOf(id);
+    const link = unpackLink(toBuffer(first));
+    const changed = packLink({ ...link, adds: link.adds.slice(1) });
+    await changeChain(id, { $set: { 'chain.0': changed } });
     expect((await exported(id)).problems).toContain(
       'The signature of the link 1 of the chain does not belong to it',
     );
+  });
+
+  it('a link of which the database has something else is found', async () => {
+    const id = await calls.make();
+    const { chain: [first = Buffer.alloc(0)] = [] } = await sessionOf(id);
+    for (const bytes of [Buffer.alloc(0), Buffer.alloc(500, 255), toBuffer(first).subarray(0, -1)]) {
+      await changeChain(id, { $set: { 'chain.0': bytes } });
+      expect((await exported(id)).problems).not.toEqual([]);
+    }
   });
 
   it('a link that was deleted from the database is found', async () => {
