@@ -88,6 +88,18 @@ describeNeeds(['chromium'])('the page of an exported call', () => {
     expect(await page.locator('html').getAttribute('data-effects')).not.toBeNull();
   });
 
+  it('does not run the machine without a piece of its inputs', async () => {
+    const gapped = await calls.make();
+    const { blobs } = calls.api.context;
+    const [first = ''] = (await blobs.list(`sessions/${gapped}/`)).filter((key) =>
+      key.includes('/flight-log/'),
+    );
+    await blobs.put(first, Buffer.alloc(64));
+    const { page } = await open(await calls.fileOf(gapped));
+    await page.getByText('There is no whole flight log').first().waitFor();
+    expect(await page.locator('html').getAttribute('data-effects')).toBeNull();
+  });
+
   it('decodes each piece of the sound by itself, whole', async () => {
     const text = await calls.fileOf(id);
     const { parts } = await readCallFile(splitCallFile(text) ?? { parts: '', seal: '', shell: null });

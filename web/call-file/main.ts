@@ -44,7 +44,7 @@ async function runOf({ flightLog, redacted: left }: ShownCall): Promise<RunOrRea
   if (flightLog === null)
     return left.includes('flight log')
       ? 'The flight log is redacted: the machine cannot be run.'
-      : 'There is no flight log: the machine cannot be run.';
+      : 'There is no whole flight log: the machine cannot be run.';
   try {
     return await runMachine(flightLog);
   } catch (error) {

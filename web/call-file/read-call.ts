@@ -34,7 +34,7 @@ export interface ShownCall {
   readonly numbers: z.output<typeof callNumbers> | null;
   readonly lines: readonly Line[];
   readonly turns: readonly CallTurn[];
-  /** Null without one, or if it is redacted. */
+  /** Null without one, or if it is redacted or has gaps. */
   readonly flightLog: string | null;
   readonly audio: readonly { readonly label: AudioLabel; readonly file: Uint8Array }[];
   /** The names of the redacted parts, each once. */
@@ -42,7 +42,7 @@ export interface ShownCall {
 }
 
 /** Reads the parts that are as they were signed. */
-export function shownCall({ parts }: ReadCallFile): ShownCall {
+export function shownCall({ parts, chain }: ReadCallFile): ShownCall {
   const genuine = parts.filter(({ isAsSigned }) => isAsSigned);
   const ofKind = (kind: PartLabel['kind']) => genuine.filter(({ label }) => label.kind === kind);
   const [facts] = ofKind('call').map((part) => parsed(part, callFacts));
@@ -53,7 +53,7 @@ export function shownCall({ parts }: ReadCallFile): ShownCall {
     numbers: numbers ?? null,
     lines: genuine.filter(({ label }) => isLine(label)).map((part) => parsed(part, sessionItem)),
     turns: turns?.turns ?? [],
-    flightLog: textOfAll([...ofKind('flight_log'), ...ofKind('inputs')]),
+    flightLog: hasGap(genuine, chain) ? null : textOfAll([...ofKind('flight_log'), ...ofKind('inputs')]),
     audio: genuine.flatMap(({ label, content }) =>
       (label.kind === 'audio' || label.kind === 'sound') && content ? [{ label, file: content }] : [],
     ),
@@ -73,6 +73,18 @@ function parsed<Schema extends z.ZodType>(part: CallPart, schema: Schema): z.out
 
 function textOf({ content }: CallPart): string | null {
   return content && new TextDecoder().decode(content);
+}
+
+/** Whether pieces of the flight log are not there: a machine that runs without them tells another call. */
+function hasGap(parts: readonly CallPart[], chain: ReadCallFile['chain']): boolean {
+  if (chain?.missing.some(({ label }) => label.kind === 'inputs')) return true;
+  const next = new Map<number, number>();
+  return parts.some(({ label }) => {
+    if (label.kind !== 'inputs') return false;
+    const isAfterGap = label.piece > (next.get(label.epoch) ?? 0);
+    next.set(label.epoch, label.piece + label.pieces);
+    return isAfterGap;
+  });
 }
 
 /** Parts may end within a character. Null without any, or if one is redacted. */
