@@ -3,7 +3,7 @@
  * starts, after real calls: the talk page, every page of the console (also in dark mode and on a phone), the
  * API reference, and the widget on a page of its own. Pages about changes over time show simulated calls of
  * three weeks. `npm run docs:screenshots -- agent-scorecard` takes the pictures of this page of the console
- * only. Needs Chromium, and port 5060 free.
+ * only, and `call-file` that of an exported call. Needs Chromium, and port 5060 free.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -58,8 +58,9 @@ async function run(): Promise<void> {
       pages: consolePages({ ...places, callId, textId }),
     });
     await takeSignIn(browser, product);
+    if (WANTED.size === 0 || WANTED.has('call-file'))
+      await takeCallFile(browser, product, { callId, folder });
     if (WANTED.size > 0) return;
-    await takeCallFile(browser, product, { callId, folder });
     await takeApi(browser, product);
     await takeWidget(browser, product, take);
   } finally {
