@@ -1,4 +1,4 @@
-/** What a worker can do since a later version than the first: a worker of an older version does not say so. */
+/** Abilities of workers since a later version than the first: one of an older version does not say so. */
 import { z } from 'zod';
 
 const ability = z.literal(true).optional();
