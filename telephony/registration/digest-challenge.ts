@@ -1,7 +1,6 @@
 /**
  * Digest authentication as a client (RFC 3261 §22, RFC 7616, RFC 8760): reads the challenges of a response and
- * answers one. Pure. Every nonce is answered once: a registrar may refuse a nonce whose count goes on without
- * saying that it is stale.
+ * answers one. Pure.
  */
 import { createHash } from 'node:crypto';
 import { headerList, type SipHeader } from '../embedded/message.ts';
@@ -85,16 +84,19 @@ function fieldSets(value: string): ReadonlyMap<string, string>[] {
   return sets;
 }
 
-/** Answers a challenge: the value of its `answerIn` header. `cnonce` is random and of this answer only. */
+/**
+ * Answers a challenge: the value of its `answerIn` header. `cnonce` is random and of this answer only; `uses`
+ * counts the answers to this nonce, from 1.
+ */
 export function answerChallenge(
   challenge: DigestChallenge,
   request: { readonly method: string; readonly uri: string; readonly body?: string },
   { username, password }: DigestAccount,
-  cnonce: string,
+  { cnonce, uses }: { readonly cnonce: string; readonly uses: number },
 ): string {
   const { realm, nonce, opaque, qop } = challenge;
   const digest = (text: string) => createHash(HASHES[challenge.hash]).update(text).digest('hex');
-  const nc = '00000001';
+  const nc = uses.toString(16).padStart(8, '0');
   const account = digest(`${username}:${unquoted(realm)}:${password}`);
   const secret = challenge.isSession ? digest(`${account}:${nonce}:${cnonce}`) : account;
   const entity = qop === 'auth-int' ? `:${digest(request.body ?? '')}` : '';

@@ -84,9 +84,8 @@ export function readRegisterAnswer({ status, reason, headers }: SipAnswer): Regi
   };
 }
 
-/** `"30"`, quoted as some registrars write it, counts as 30. */
 function secondsOf(text: string | null): number | null {
-  const digits = SECONDS.exec((text ?? '').replaceAll('"', ''))?.[1];
+  const digits = SECONDS.exec(text ?? '')?.[1];
   return digits === undefined ? null : Number(digits);
 }
 
