@@ -9,12 +9,13 @@ export const workerAbilities = {
   takes_stream: ability,
   /** With agent tests it takes turns of text sessions; not in `kinds`, whose values are fixed. */
   takes_text: ability,
-  /** It answers `judge_pauses`, `rehearse`, `judge_turn`, `measure_regret`, `ask_of_test_call`. */
+  /** It answers `judge_pauses`, `rehearse`, `judge_turn`, `measure_regret`, `ask_of_test_call`, `send_sip`. */
   judges_pauses: ability,
   rehearses: ability,
   judges_turns: ability,
   measures_regret: ability,
   asks_of_test_calls: ability,
+  sends_sip: ability,
 };
 
 /** Those of this version. */
@@ -26,4 +27,5 @@ export const OWN_ABILITIES = {
   judges_turns: true,
   measures_regret: true,
   asks_of_test_calls: true,
+  sends_sip: true,
 } as const satisfies Record<keyof typeof workerAbilities, true>;

@@ -25,6 +25,7 @@ import {
   turnLatency,
   turnSilence,
 } from './session-record.ts';
+import { sipRequest } from './sip-request.ts';
 import { textTurnJob, textTurnResult } from './text-turn.ts';
 import { workerAbilities } from './worker-abilities.ts';
 
@@ -378,6 +379,11 @@ export const controlMessage = z.discriminatedUnion('type', [
   }),
   ...RUN_AGAIN_REQUESTS,
   ...MODEL_REQUESTS,
+  /**
+   * Send a SIP request outside any call; answered with a `SipResponse`, or refused as `no_signalling`, by any
+   * worker that is connected to a SIP server.
+   */
+  z.object({ type: z.literal('send_sip'), request_id: z.string(), request: sipRequest }),
   /**
    * Ids of the speech models that the control plane has: a worker on another machine downloads those it
    * lacks. Sent after `registered`, and when a model has become usable.

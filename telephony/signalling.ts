@@ -151,8 +151,35 @@ export interface OutgoingInvite {
   cancel(): void;
 }
 
+/** A request outside any call. `@localhost` in From and Contact stands for the address of the SIP server. */
+export interface PlainRequest {
+  readonly method: 'REGISTER' | 'OPTIONS';
+  readonly uri: string;
+  readonly nextHop: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Name of the SIP server to send it through, if that is connected; null: any. */
+  readonly server: string | null;
+}
+
+/** Its final response. */
+export interface PlainResponse {
+  readonly status: number;
+  readonly reason: string;
+  readonly headers: readonly { readonly name: string; readonly value: string }[];
+  readonly sourceAddress: string;
+  /** The Contact of the request as it was sent; null if it had none. */
+  readonly contact: string | null;
+  /** Name of the SIP server that sent it. */
+  readonly server: string;
+}
+
 /** The connections to the SIP servers. */
 export interface Signalling {
+  /**
+   * Sends a request outside any call and resolves with its final response, whatever its status: 408 or 503 if
+   * there was no answer. Rejects if it could not be sent.
+   */
+  request(request: PlainRequest): Promise<PlainResponse>;
   /** Sends an INVITE. */
   dial(request: DialRequest): OutgoingInvite;
   /**

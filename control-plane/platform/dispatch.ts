@@ -15,6 +15,7 @@ import type { ReplayOutcome, ReplaySettings } from '#protocol/replay.ts';
 import type { ParticipantMode } from '#protocol/session-events.ts';
 import type { EndReason } from '#protocol/session-record.ts';
 import type { TestCallOutcome, TestCallQuestion } from '#protocol/test-call-question.ts';
+import type { SipRequest, SipResponse } from '#protocol/sip-request.ts';
 import type { TextTurnJob } from '#protocol/text-turn.ts';
 import type { PauseTally } from '#protocol/tuning.ts';
 import type { ControlRequest, FailoverState, JobKind, RestOfStream } from '#protocol/worker-link.ts';
@@ -22,7 +23,8 @@ import type { ControlRequest, FailoverState, JobKind, RestOfStream } from '#prot
 /**
  * Time limits for a worker's answer. A call is left at once, so only the link may be late. An offer is
  * answered after ICE gathering, a room once it is joined; a replay and the judgement of pauses start a
- * thread and may read an hour-long call; a language model may take a minute.
+ * thread and may read an hour-long call; a language model may take a minute. Signalling repeats a SIP request
+ * for 32 s.
  */
 export const ANSWER_MS: Readonly<Record<ControlRequest['type'], number>> = {
   stale: 2_000,
@@ -37,6 +39,7 @@ export const ANSWER_MS: Readonly<Record<ControlRequest['type'], number>> = {
   measure_regret: 30_000,
   suggest_agent: 65_000,
   ask_of_test_call: 65_000,
+  send_sip: 35_000,
 };
 
 /** Identifies one attempt at a session's job: each further worker runs it under a higher epoch. */
@@ -181,6 +184,12 @@ export interface Dispatch {
   suggestAgent(request: SuggestionRequest): Promise<SuggestionOutcome>;
   /** Asks any worker to ask a model about a test call. Throws as `suggestAgent` does. */
   askOfTestCall(question: TestCallQuestion): Promise<TestCallOutcome>;
+  /**
+   * Has a worker that is connected to a SIP server send a request outside any call. Throws
+   * `Fault('no_capacity')` when there is no such worker, and `Fault('gateway_unreachable')` when the request
+   * could not be sent or the worker does not answer.
+   */
+  sendSip(request: SipRequest): Promise<SipResponse>;
   /** Tells every worker which speech models the control plane has. */
   announceSpeechModels(models: readonly string[]): void;
   /**

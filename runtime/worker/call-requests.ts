@@ -1,7 +1,7 @@
 /**
  * Requests from the control plane to a worker: a browser's offer, a colleague who joins or leaves a call, the
- * replay of ended calls, questions about their turns and about test calls, the suggestion of an agent, and
- * the stream of a call that was handed over.
+ * replay of ended calls, questions about their turns and about test calls, the suggestion of an agent, a SIP
+ * request outside any call, and the stream of a call that was handed over.
  */
 import type { Clock } from '#base/clock.ts';
 import type { EgressGuard } from '#base/egress.ts';
@@ -9,7 +9,9 @@ import type { Logger } from '#base/log.ts';
 import { agentConfig } from '#config/agent-config.ts';
 import { Fault } from '#config/errors.ts';
 import type { LegFactory } from '#media/leg/leg-factory.ts';
+import { boundedHeaders, type SipResponse } from '#protocol/sip-request.ts';
 import type { ControlMessage, ControlRequest, WorkerAnswer } from '#protocol/worker-link.ts';
+import type { Signalling } from '#telephony/signalling.ts';
 import { answerQuestion } from '../agent-tests/answer-question.ts';
 import { answerTestCall } from '../agent-tests/answer-test-call.ts';
 import { suggestAgent } from '../agent-tests/suggest-agent.ts';
@@ -33,6 +35,8 @@ export interface CallRequestsDeps {
   readonly media: Pick<LegFactory, 'openWebrtcLeg' | 'openLivekitLeg'>;
   readonly jobs: JobTable;
   readonly client: Pick<ControlPlaneClient, 'send'>;
+  /** Null: this worker has no signalling. */
+  readonly phone: { readonly signalling: Pick<Signalling, 'request'> } | null;
 }
 
 /** How long a colleague waits for the caller's leg, and how often it is looked for. */
@@ -94,6 +98,8 @@ export class CallRequests {
         return this.#suggest(request);
       case 'ask_of_test_call':
         return this.#askOfTestCall(request);
+      case 'send_sip':
+        return this.#sendSip(request);
       case 'release_stream':
         return this.#releaseStream(request);
       default:
@@ -181,6 +187,26 @@ export class CallRequests {
     } catch (error) {
       logger.error({ err: error, step: question.step }, 'question about a test call');
       return failureOf(error, 'the question about the test call could not be answered');
+    }
+  }
+
+  async #sendSip({ request }: Request<'send_sip'>): Promise<WorkerAnswer> {
+    const { phone } = this.#deps;
+    const { method, uri, next_hop: nextHop, headers, server } = request;
+    try {
+      if (!phone) throw new Error('no signalling');
+      const answer = await phone.signalling.request({ method, uri, nextHop, headers, server });
+      const value: SipResponse = {
+        status: answer.status,
+        reason: answer.reason.slice(0, 256),
+        headers: boundedHeaders(answer.headers),
+        source_address: answer.sourceAddress,
+        contact: answer.contact,
+        server: answer.server,
+      };
+      return { ok: true, value };
+    } catch (error) {
+      return { ok: false, code: 'no_signalling', message: error instanceof Error ? error.message : '' };
     }
   }
 

@@ -275,6 +275,7 @@ export class Worker {
       case 'measure_regret':
       case 'suggest_agent':
       case 'ask_of_test_call':
+      case 'send_sip':
       case 'release_stream':
         void this.#requests.answer(message);
         return;

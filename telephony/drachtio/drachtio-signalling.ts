@@ -10,6 +10,8 @@ import {
   type DialRequest,
   type IncomingInvite,
   type OutgoingInvite,
+  type PlainRequest,
+  type PlainResponse,
   type Signalling,
   type SipDialog,
 } from '../signalling.ts';
@@ -18,6 +20,7 @@ import { DrachtioDialog, type WorkerDialogs } from './dialog.ts';
 import { ConnectionLost } from './errors.ts';
 import { DrachtioInvite, hasContact } from './incoming-invite.ts';
 import { DrachtioOutgoingInvite } from './outgoing-invite.ts';
+import { sendPlainRequest } from './plain-request.ts';
 import { hangUpRefused, reinvite } from './reinvite.ts';
 import { type ConnectionOptions, ServerConnection, type SipServerAddress } from './server-connection.ts';
 import { ProbeAnswers, type WorkerWatch } from './worker-probe.ts';
@@ -99,6 +102,12 @@ class DrachtioSignalling implements Signalling {
     const invite = new DrachtioOutgoingInvite(server, request, this.#dialogs);
     this.#untilAnswered(invite, server);
     return invite;
+  }
+
+  async request(request: PlainRequest): Promise<PlainResponse> {
+    const server = this.#connected().find(({ name }) => name === request.server) ?? this.#next();
+    if (!server) throw new Error('not connected to signalling');
+    return sendPlainRequest(server, request);
   }
 
   async failOver(reported: DialogFacts, sdpOffer: string): Promise<SipDialog> {

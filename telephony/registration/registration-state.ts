@@ -138,10 +138,12 @@ export function afterRound(
 }
 
 /** A ping was not answered, or could not be sent. */
-export function afterLostPing(state: RegistrationState, { nowMs }: Planning): RegistrationState {
+export function afterLostPing(state: RegistrationState, planning: Planning): RegistrationState {
+  const { nowMs } = planning;
   // Once it may be the registrar that is gone, and has forgotten us; twice it is one that ignores OPTIONS.
   if (state.pings === 'answered') return { ...state, pings: 'doubted', refreshMs: nowMs, dueMs: nowMs };
-  return { ...state, pings: 'unanswering', refreshMs: state.refreshMs, dueMs: state.refreshMs ?? nowMs };
+  // They still keep the way through a NAT open.
+  return { ...state, pings: 'unanswering', dueMs: nextDue(state, planning) };
 }
 
 type Sent = { readonly sent: SentBy | null; readonly planning: Planning };
@@ -196,10 +198,10 @@ function afterPing(
 }
 
 function nextDue(state: RegistrationState, { nowMs, random, keepAliveSeconds }: Planning): number {
-  const { flowTimerSeconds, refreshMs, pings } = state;
+  const { flowTimerSeconds, refreshMs } = state;
   const wanted = [keepAliveSeconds, flowTimerSeconds ?? 0].filter((seconds) => seconds > 0);
   const refresh = refreshMs ?? nowMs;
-  if (wanted.length === 0 || pings === 'unanswering') return refresh;
+  if (wanted.length === 0) return refresh;
   // Between 80 and 100 % of the interval (RFC 5626 §4.4.1).
   const seconds = Math.max(MIN_WAIT_SECONDS, Math.min(...wanted) * (0.8 + 0.2 * random()));
   return Math.min(refresh, nowMs + seconds * 1_000);

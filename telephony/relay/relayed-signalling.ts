@@ -18,6 +18,7 @@ import type { MediaRelay, RelayedCall } from './media-relay.ts';
 /** Wraps signalling so that the audio of its calls passes through `relay`. */
 export function relayedSignalling(signalling: Signalling, relay: MediaRelay): Signalling {
   return {
+    request: (request) => signalling.request(request),
     dial: (request) => new RelayedOutgoingInvite(signalling, request, relay.openCall()),
     async failOver(facts, sdpOffer) {
       // The new worker's call is a new one to the relay; that of the lost worker ends when its packets stop.

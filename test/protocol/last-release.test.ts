@@ -75,6 +75,7 @@ describe('a frame of this release that the last one must read', () => {
       'measure_regret',
       'suggest_agent',
       'ask_of_test_call',
+      'send_sip',
       'speech_models',
     ],
     worker: ['hand_over', 'take_stream'],
@@ -145,6 +146,7 @@ function addedByWorker(message: WorkerMessage): WorkerMessage {
         judges_turns: true,
         measures_regret: true,
         asks_of_test_calls: true,
+        sends_sip: true,
       };
     case 'heartbeat':
       return { ...message, sip_servers: [SERVER], web_ready: false };

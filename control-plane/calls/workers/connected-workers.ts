@@ -33,6 +33,8 @@ export interface WorkerLoad {
   readonly measuresRegret?: boolean | undefined;
   /** Whether it answers `ask_of_test_call`. */
   readonly asksOfTestCalls?: boolean | undefined;
+  /** Whether it answers `send_sip`, and is connected to a SIP server. */
+  readonly sendsSip?: boolean | undefined;
   readonly capacity: number;
   readonly calls: number;
   readonly freeSlots: number;
@@ -142,7 +144,7 @@ export class ConnectedWorkers implements OwnWorkers {
   }
 
   describe(): WorkerLoad[] {
-    return [...this.#workers.values()].map(({ registration, load, isWebReady }) => {
+    return [...this.#workers.values()].map(({ registration, load, isWebReady, sipServers }) => {
       const { instance_id: instanceId, kinds, capacity } = registration;
       const { takes_text, judges_pauses, rehearses, judges_turns } = registration;
       const able = {
@@ -152,6 +154,7 @@ export class ConnectedWorkers implements OwnWorkers {
         judgesTurns: judges_turns === true,
         measuresRegret: registration.measures_regret === true,
         asksOfTestCalls: registration.asks_of_test_calls === true,
+        sendsSip: registration.sends_sip === true && (sipServers?.length ?? 0) > 0,
       };
       return { instanceId, kinds, ...able, capacity, ...load, isWebReady };
     });

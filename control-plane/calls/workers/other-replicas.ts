@@ -59,6 +59,7 @@ const newsSchema = z.object({
       judgesTurns: z.boolean().optional(),
       measuresRegret: z.boolean().optional(),
       asksOfTestCalls: z.boolean().optional(),
+      sendsSip: z.boolean().optional(),
       freeSlots: z.number(),
       capacity: z.number().default(0),
       isWebReady: z.boolean().default(true),

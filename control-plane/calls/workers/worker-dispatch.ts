@@ -19,6 +19,7 @@ import { type RegretOutcome, type RegretRequestCall, regretOutcomes } from '#pro
 import { type RehearsedCall, type RehearsedOutcome, rehearsedOutcomes } from '#protocol/rehearsal.ts';
 import { type ReplayOutcome, type ReplaySettings, replayOutcome } from '#protocol/replay.ts';
 import type { EndReason } from '#protocol/session-record.ts';
+import { type SipRequest, type SipResponse, sipResponse } from '#protocol/sip-request.ts';
 import {
   type TestCallOutcome,
   type TestCallQuestion,
@@ -65,6 +66,7 @@ type Suits = (worker: {
   readonly judgesTurns?: boolean | undefined;
   readonly measuresRegret?: boolean | undefined;
   readonly asksOfTestCalls?: boolean | undefined;
+  readonly sendsSip?: boolean | undefined;
 }) => boolean;
 
 /** Reaches every worker of the deployment. */
@@ -239,6 +241,11 @@ export class WorkerDispatch implements Dispatch {
     const message: ControlRequest = { type: 'ask_of_test_call', request_id: randomUUID(), question };
     const result = await this.#askAny(message, ({ asksOfTestCalls }) => asksOfTestCalls === true);
     return answerOf(result, testCallOutcome);
+  }
+
+  async sendSip(request: SipRequest): Promise<SipResponse> {
+    const message: ControlRequest = { type: 'send_sip', request_id: randomUUID(), request };
+    return answerOf(await this.#askAny(message, ({ sendsSip }) => sendsSip === true), sipResponse);
   }
 
   announceSpeechModels(models: readonly string[]): void {

@@ -1,0 +1,48 @@
+/** A request outside any call, over drachtio-srf: sent once, and answered with whatever comes back. */
+import type Srf from 'drachtio-srf';
+import { headerList, parseMessage, uriOf } from '../embedded/message.ts';
+import type { PlainRequest, PlainResponse } from '../signalling.ts';
+import type { ServerConnection } from './server-connection.ts';
+
+/** Sends it through this server. Rejects if it could not be sent, or the server is lost before an answer. */
+export function sendPlainRequest(
+  server: ServerConnection,
+  { method, uri, nextHop, headers }: PlainRequest,
+): Promise<PlainResponse> {
+  const { promise, resolve, reject } = Promise.withResolvers<PlainResponse>();
+  const onSent = (error: unknown, sent: Srf.SrfRequest) => {
+    if (error) {
+      reject(error instanceof Error ? error : new Error(String(error)));
+      return;
+    }
+    const contact = contactOf(rawOf(sent));
+    sent.on('response', (response: Srf.SrfResponse) => {
+      if (response.status < 200) return;
+      const { source_address: sourceAddress } = response as unknown as { readonly source_address: string };
+      const message = parseMessage(rawOf(response));
+      resolve({
+        status: response.status,
+        reason: message?.start.kind === 'response' ? message.start.reason : '',
+        headers: message?.headers ?? [],
+        sourceAddress,
+        contact,
+        server: server.name,
+      });
+    });
+  };
+  const options = { method, proxy: nextHop, headers: { ...headers } };
+  server.srf.request(uri, options as never, onSent as never);
+  return server.whileConnected(promise);
+}
+
+/** The text of a message; several headers of one name are apart only there. */
+function rawOf(message: unknown): string {
+  const { msg } = message as { readonly msg?: { readonly raw?: string } };
+  return msg?.raw ?? '';
+}
+
+function contactOf(raw: string): string | null {
+  const message = parseMessage(raw);
+  const contact = message && headerList(message, 'contact')[0];
+  return contact ? uriOf(contact) : null;
+}
