@@ -15,7 +15,7 @@ const mayImport = {
   runtime: ['telephony', 'media', 'protocol', 'config', 'base'],
   'control-plane': [
     'telephony/carriers',
-    'telephony/(e164|sip-address|tenant-hosts)',
+    'telephony/(e164|sip-address|tenant-hosts|next-hops|registration/)',
     'media/speech',
     'media/blobs',
     'protocol',

@@ -51,6 +51,7 @@ export const limitSettings = {
   LIMIT_VERSIONS: count.default(5_000),
   LIMIT_TOOLS: count.default(1_000),
   LIMIT_TOOL_SERVERS: count.default(100),
+  LIMIT_SIP_REGISTRATIONS: count.default(20),
   LIMIT_KNOWLEDGE: count.default(1_000),
   LIMIT_VOICES: count.default(1_000),
   LIMIT_TESTS: count.default(1_000),

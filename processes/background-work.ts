@@ -3,6 +3,7 @@ import { startRoomReconciliation } from '#control-plane/calls/livekit/reconcile-
 import { startStoringHeld } from '#control-plane/calls/recordings/store-silent.ts';
 import { startDeliverer } from '#control-plane/calls/webhooks/deliver.ts';
 import { startNumberMaintenance } from '#control-plane/catalogue/numbers/maintain-numbers.ts';
+import { startRegistrations } from '#control-plane/catalogue/registrations/keep-registrations.ts';
 import { startTestRunner } from '#control-plane/jobs/agent-tests/test-runner.ts';
 import { startAnalysisRunner } from '#control-plane/jobs/analysis/analysis-runner.ts';
 import { startBatchRunner } from '#control-plane/jobs/batch-calls/batch-runner.ts';
@@ -36,6 +37,7 @@ export function startBackgroundWork(context: Context, kind: Database['kind']): r
     startTextSessions(context),
     startSms(context),
     startNumberMaintenance(context),
+    startRegistrations(context),
     startRoomReconciliation(context),
     startRetention(context),
     startArchive(context),

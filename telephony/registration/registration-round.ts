@@ -110,6 +110,8 @@ export function afterSilence(round: Round): Step {
   if (round.registered) return { do: 'end', outcome: round.registered };
   const text = 'No answer from the registrar: check host, port and transport';
   const failure: RoundFailure = { is: 'failed', status: null, text, retryAfterSeconds: null };
+  // It keeps the way to this server open, and no other.
+  if (round.purpose === 'ping') return { do: 'end', outcome: failure };
   return { do: 'next_server', round: counted(round), failure };
 }
 

@@ -18,6 +18,12 @@ const COUNTED = {
     model: 'toolServers',
     owner: 'team_id',
   },
+  sipRegistrations: {
+    what: 'SIP registrations',
+    setting: 'LIMIT_SIP_REGISTRATIONS',
+    model: 'sipRegistrations',
+    owner: 'team_id',
+  },
   knowledge: { what: 'knowledge sources', setting: 'LIMIT_KNOWLEDGE', model: 'knowledge', owner: 'team_id' },
   voices: { what: 'voice models', setting: 'LIMIT_VOICES', model: 'voices', owner: 'team_id' },
   tests: { what: 'agent tests', setting: 'LIMIT_TESTS', model: 'agentTests', owner: 'team_id' },

@@ -13,7 +13,8 @@ export type WorkKind =
   | 'judged-turns'
   | 'rooms'
   | 'text-sessions'
-  | 'sms';
+  | 'sms'
+  | 'sip-registrations';
 
 /** Sends and receives signals; listeners handle their own errors. */
 export interface WorkSignals {

@@ -33,6 +33,7 @@ import { defineScorecards, defineScoredCalls, defineScoreWatches } from './model
 import { defineSessionArchives } from './models/session-archive-model.ts';
 import { defineSessionAttachments, defineSessions } from './models/session-model.ts';
 import { defineShares } from './models/share-model.ts';
+import { defineSipRegistrations } from './models/sip-registration-model.ts';
 import { defineSmsMessages, defineSmsThreads } from './models/sms-model.ts';
 import { defineSpending } from './models/spending-model.ts';
 import { defineTextSessions, defineTextTurns } from './models/text-session-model.ts';
@@ -63,6 +64,7 @@ export function defineModels(
     knowledge: defineKnowledge(connection),
     knowledgeRevisions: defineKnowledgeRevisions(connection),
     numbers: defineNumbers(connection),
+    sipRegistrations: defineSipRegistrations(connection),
     places: definePlaces(connection),
     spending: defineSpending(connection),
     ledger: defineLedger(connection),
