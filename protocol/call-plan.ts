@@ -77,6 +77,19 @@ const hostGuard = z
   .nullable()
   .default(null);
 
+/** Calls go out under an account at a PBX: as that account writes its own requests. */
+const dialLine = z.object({
+  /** The account: `from_user@from_host` is its address. */
+  from_user: z.string(),
+  from_host: z.string(),
+  /** Host and port of our Contact as the PBX knows it; null: signalling's own. */
+  contact_place: z.string().nullable(),
+  /** SIP URI of the outbound proxy; null: the URI that is called decides. */
+  next_hop: z.string().nullable(),
+  /** Service-Route of the registration (RFC 3608). */
+  routes: z.array(z.string()),
+});
+
 /** How to reach one transfer destination. */
 export const transferRoute = z.object({
   /** E.164; null for a SIP URI. */
@@ -89,10 +102,13 @@ export const transferRoute = z.object({
   headers: z.record(z.string(), z.string()),
   username: z.string().nullable(),
   password: z.string().nullable(),
+  /** Absent unless the call goes out under a registration. */
+  line: dialLine.optional(),
   /** Reason for the model why a transfer there is impossible; null if it is possible. */
   error: z.string().nullable(),
 });
 export type TransferRoute = z.infer<typeof transferRoute>;
+export type PlannedLine = z.output<typeof dialLine>;
 
 export const callPlan = z.object({
   version: z.literal(CALL_PLAN_VERSION),
@@ -176,6 +192,8 @@ export const callPlan = z.object({
       headers: z.record(z.string(), z.string()),
       username: z.string().nullable(),
       password: z.string().nullable(),
+      /** Absent unless the call goes out under a registration. */
+      line: dialLine.optional(),
       ring_seconds: z.number(),
     }),
   ]),

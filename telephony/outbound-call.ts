@@ -92,11 +92,18 @@ export async function dialOutboundCall(
 }
 
 /** The servers to try; none if the URI itself is used. Throws `EgressRefused`. */
-async function hopsOf(deps: OutboundCallDeps, { toUri, guard }: OutboundCallRequest): Promise<string[]> {
+async function hopsOf(
+  deps: OutboundCallDeps,
+  { toUri, line, guard }: OutboundCallRequest,
+): Promise<string[]> {
   const { lookUpSrv, random, egress, sipHost } = deps;
-  if (!guard) return lookUpSrv ? nextHops(toUri, { lookUpSrv, random }) : [];
+  const first = line?.nextHop ?? toUri;
+  if (!guard) {
+    const hops = lookUpSrv ? await nextHops(first, { lookUpSrv, random }) : [];
+    return hops.length === 0 && first !== toUri ? [first] : hops;
+  }
   if (!egress) throw new EgressRefused('not_public', 'Hosts named by tenants cannot be dialled here');
-  return tenantHops(toUri, isIP(sipHost) === 6, { ...guard, egress, lookUpSrv, random });
+  return tenantHops(first, isIP(sipHost) === 6, { ...guard, egress, lookUpSrv, random });
 }
 
 /**

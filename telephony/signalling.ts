@@ -107,6 +107,19 @@ export interface SipDialogListener {
   onMoved?(): void;
 }
 
+/** Our account at a PBX, under which a call goes out. */
+export interface DialLine {
+  /** From is `fromUser@fromHost`. */
+  readonly fromUser: string;
+  readonly fromHost: string;
+  /** `host:port` of our Contact; null: signalling's own. */
+  readonly contactPlace: string | null;
+  /** SIP URI to send to instead of `toUri`; null: none. */
+  readonly nextHop: string | null;
+  /** Route headers. */
+  readonly routes: readonly string[];
+}
+
 /** An outbound INVITE. */
 export interface DialRequest {
   /** `sip:<number>@<trunk>` */
@@ -117,6 +130,8 @@ export interface DialRequest {
   readonly fromNumber: string;
   readonly sdpOffer: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** Absent: From is our own address. */
+  readonly line?: DialLine | undefined;
   /** Credentials for a digest challenge (RFC 3261 §22); with null a challenge is a refusal. */
   readonly credentials: { readonly username: string; readonly password: string } | null;
 }

@@ -18,6 +18,7 @@ import { nameless, type Within } from '../event-loop/session-attribution.ts';
 import type { TurnFact } from '../turn/machine/turn-inputs.ts';
 import { Consult, type ConsultOutcome } from './consult.ts';
 import { consultPhrases } from './consult-phrases.ts';
+import { dialLine } from './dial-line.ts';
 import { JoinedTalk } from './joined-talk.ts';
 
 /** The dialog behind a phone call's leg. */
@@ -201,6 +202,7 @@ class RunningTransfer implements Transfer {
         toUri: route.dial_uri,
         guard: route.guard,
         fromNumber: plan.transfer?.from_number ?? '',
+        line: route.line && dialLine(route.line),
         headers: route.headers,
         credentials: credentialsOf(route),
         recording: plan.record_audio ? { firstSegment: 0, of: 'human' } : null,

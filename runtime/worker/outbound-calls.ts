@@ -9,6 +9,7 @@ import type { CallPlan } from '#protocol/call-plan.ts';
 import type { DialStatus } from '#protocol/session-record.ts';
 import { dialOutboundCall, type OutboundCall, type OutboundCallDeps } from '#telephony/outbound-call.ts';
 import { InviteRefused } from '#telephony/signalling.ts';
+import { dialLine } from '../calls/dial-line.ts';
 import { reportDialog } from '../calls/dialog-report.ts';
 import { isoNow } from '../calls/wall-time.ts';
 import type { JobCalls } from './job-calls.ts';
@@ -45,11 +46,12 @@ export async function dialJob(
 }
 
 function requestOf(plan: CallPlan, transport: Transport) {
-  const { to_uri, guard, from_number, headers, username, password, ring_seconds } = transport;
+  const { to_uri, guard, from_number, headers, username, password, line, ring_seconds } = transport;
   return {
     toUri: to_uri,
     guard,
     fromNumber: from_number,
+    line: line && dialLine(line),
     headers,
     credentials: username === null || password === null ? null : { username, password },
     recording: plan.record_audio ? { firstSegment: 0 } : null,

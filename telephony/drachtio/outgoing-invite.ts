@@ -16,16 +16,18 @@ export class DrachtioOutgoingInvite implements OutgoingInvite {
 
   constructor(
     server: ServerConnection,
-    { toUri, nextHop, fromNumber, sdpOffer, headers, credentials }: DialRequest,
+    { toUri, nextHop, fromNumber, line, sdpOffer, headers, credentials }: DialRequest,
     dialogs: WorkerDialogs,
   ) {
     // The server replaces localhost by its own address. `from` is in lower case, because drachtio-srf deletes
     // it by that name when it answers a challenge.
-    const own = `<sip:${fromNumber}@localhost>`;
+    const from = `<sip:${line?.fromUser ?? fromNumber}@${line?.fromHost ?? 'localhost'}>`;
+    const contact = `<sip:${line?.fromUser ?? fromNumber}@${line?.contactPlace ?? 'localhost'}>`;
+    const route = line && line.routes.length > 0 ? { route: line.routes.join(', ') } : {};
     // drachtio-srf acknowledges reliable provisional responses.
     const options = {
       localSdp: sdpOffer,
-      headers: { ...headers, allow: ALLOW, supported: '100rel', from: own, contact: own },
+      headers: { ...headers, ...route, allow: ALLOW, supported: '100rel', from, contact },
       ...(nextHop ? { proxy: nextHop } : {}),
       ...(credentials ? { auth: { ...credentials } } : {}),
     };

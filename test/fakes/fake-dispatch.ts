@@ -19,6 +19,7 @@ import type { RegretOutcome, RegretRequestCall } from '#protocol/regret.ts';
 import type { RehearsedCall, RehearsedOutcome } from '#protocol/rehearsal.ts';
 import type { ReplayOutcome, ReplaySettings } from '#protocol/replay.ts';
 import type { EndReason } from '#protocol/session-record.ts';
+import type { SipRequest, SipResponse } from '#protocol/sip-request.ts';
 import type { TestCallOutcome, TestCallQuestion } from '#protocol/test-call-question.ts';
 import type { TextTurnJob } from '#protocol/text-turn.ts';
 import type { PauseTally } from '#protocol/tuning.ts';
@@ -69,6 +70,8 @@ export class FakeDispatch implements Dispatch {
   readonly questions: TurnQuestion[] = [];
   /** Answers them as a worker does; null: none answers. */
   answerQuestion: ((question: TurnQuestion) => Promise<QuestionOutcome>) | null = null;
+  /** Answers SIP requests as a worker does; null: no worker is connected to a SIP server. */
+  answerSip: ((request: SipRequest) => Promise<SipResponse>) | null = null;
   readonly suggestionRequests: SuggestionRequest[] = [];
   /** The answer to every request for a suggestion. */
   suggestion: SuggestionOutcome | Promise<SuggestionOutcome> = {
@@ -164,6 +167,12 @@ export class FakeDispatch implements Dispatch {
     this.#reach();
     this.testCallQuestions.push(question);
     return this.testCallOutcome;
+  }
+
+  async sendSip(request: SipRequest): Promise<SipResponse> {
+    this.#reach();
+    if (!this.answerSip) throw fault('no_capacity');
+    return this.answerSip(request);
   }
 
   withdraw(_placement: Placement, key: Key): void {

@@ -1,11 +1,13 @@
 /**
  * Finds the number an INVITE is for, and checks that the caller passes all of that number's checks. Several
  * teams may have imported the same unproven number: the call goes to the first whose checks it passes, and
- * the other teams do not learn about it.
+ * the other teams do not learn about it. A call of a PBX at which this platform is registered is for the number
+ * of that registration.
  */
 import { parseAllowList } from '#base/public-address.ts';
 import type { AdmissionRequest } from '#protocol/sip-admission.ts';
 import { findCalledNumbers } from '../../catalogue/numbers/number-store.ts';
+import { findCalledRegistration } from '../../catalogue/registrations/registration-store.ts';
 import type { Context } from '../../platform/context.ts';
 import type { NumberDocument } from '../../platform/store/models/number-model.ts';
 import {
@@ -23,6 +25,8 @@ import {
 export type Addressee =
   | { readonly is: 'unknown_number' }
   | { readonly is: 'number'; readonly number: NumberDocument }
+  /** A registration without a number. */
+  | { readonly is: 'no_number' }
   | { readonly is: 'source_refused'; readonly holder: NumberDocument | null }
   /** `hasWrongCredentials`: the caller sent credentials, and they were invalid. */
   | {
@@ -36,7 +40,9 @@ export type Addressee =
 export async function findAddressee(context: Context, request: AdmissionRequest): Promise<Addressee> {
   const claims = await findCalledNumbers(context, request.to_user);
   const [first] = claims;
-  if (!first) return { is: 'unknown_number' };
+  if (!first) return calledByPbx(context, request);
+  const registered = await registeredOf(context, claims, request);
+  if (registered) return { is: 'number', number: registered };
   const holder = claims.length === 1 ? first : null;
   const open = claims.filter((number) => isSourceAllowed(context, number, request));
   if (open.length === 0) return { is: 'source_refused', holder };
@@ -58,6 +64,44 @@ export async function findAddressee(context: Context, request: AdmissionRequest)
     hasWrongCredentials,
     challenges: digestChallenges(scopeOf(context, first), isStale),
   };
+}
+
+/**
+ * A PBX calls the Contact that was registered with it. Its name cannot be guessed, but it is seen by every
+ * phone that the PBX connects, so that the source counts too.
+ */
+async function calledByPbx(context: Context, request: AdmissionRequest): Promise<Addressee> {
+  const { to_user: calledUser, source_address: sourceAddress } = request;
+  const registration = await findCalledRegistration(context, { calledUser, sourceAddress });
+  if (!registration) return { is: 'unknown_number' };
+  const { phone_number_id: numberId, team_id, state } = registration;
+  const number =
+    numberId === null
+      ? null
+      : await context.models.numbers
+          .findOne({ _id: numberId, team_id, status: 'active' })
+          .lean<NumberDocument>();
+  const listed = parseAllowList(number?.sip?.inbound_allowed_addresses ?? []);
+  if (!state.addresses.includes(sourceAddress) && !listed.allowsAddress(sourceAddress, 0))
+    return { is: 'source_refused', holder: number };
+  return number ? { is: 'number', number } : { is: 'no_number' };
+}
+
+/** The imported number among these at whose registrar the call comes from: some PBXs call by number. */
+async function registeredOf(
+  { models }: Context,
+  claims: readonly NumberDocument[],
+  { source_address }: AdmissionRequest,
+): Promise<NumberDocument | undefined> {
+  const imported = claims.filter(({ sip }) => sip !== null).map(({ _id }) => _id);
+  if (imported.length === 0) return undefined;
+  const found = await models.sipRegistrations
+    .findOne(
+      { phone_number_id: { $in: imported }, deleting_at: null, 'state.addresses': source_address },
+      { phone_number_id: 1 },
+    )
+    .lean();
+  return claims.find(({ _id }) => _id === found?.phone_number_id);
 }
 
 /**

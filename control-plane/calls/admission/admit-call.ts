@@ -110,6 +110,8 @@ async function answerTo(
     case 'unknown_number':
       await context.refusals.throttleCall(networkOf(request.source_address));
       return refusal(404);
+    case 'no_number':
+      return refuse(context, { request, number: null }, fault('number_unbound'));
     case 'source_refused':
       return refuse(context, { request, number: addressee.holder }, sourceRefused(request, addressee.holder));
     case 'challenged': {

@@ -14,6 +14,7 @@ import type { NumberDocument } from '../../platform/store/models/number-model.ts
 import type { SessionShare } from '../../platform/store/models/session-share.ts';
 import type { VersionDocument } from '../../platform/store/models/version-model.ts';
 import { overrideFields } from '../plans/build-plan.ts';
+import { hasOwnTrunk } from './outbound-transport.ts';
 import type { PhoneCallRequest } from './phone-call-request.ts';
 
 /** A call that has passed the checks but is not yet paid for. */
@@ -81,7 +82,7 @@ export async function findCallingNumber(
       if (Object.keys(request.sip_headers ?? {}).length > 0) throw fault('sip_headers_unsupported');
       return number;
     case 'sip':
-      if (!number.sip?.termination_uri) throw fault('number_termination_missing');
+      if (!(await hasOwnTrunk(context, number))) throw fault('number_termination_missing');
       return number;
     default:
       // A number stored by another release, with a provider that this release does not support.

@@ -1,12 +1,15 @@
 /**
  * Target and headers of an outbound call: managed numbers use the platform's trunk, imported ones their
- * owner's.
+ * owner's, or their registration at a PBX if they have no trunk.
  */
 
-import type { CallPlan } from '#protocol/call-plan.ts';
+import type { CallPlan, PlannedLine } from '#protocol/call-plan.ts';
+import { hostOf } from '#telephony/registration/registration-request.ts';
 import { tenantGuard } from '../../catalogue/numbers/tenant-guard.ts';
+import { findRegistrationOf } from '../../catalogue/registrations/registration-store.ts';
 import type { Context } from '../../platform/context.ts';
 import type { NumberDocument, NumberSip } from '../../platform/store/models/number-model.ts';
+import type { SipRegistrationDocument } from '../../platform/store/models/sip-registration-model.ts';
 
 /** The plan transport of an outbound call. */
 export type OutboundTransport = Extract<CallPlan['transport'], { type: 'sip_outbound' }>;
@@ -18,8 +21,8 @@ export const SESSION_HEADER = 'X-Service-Session-Id';
  * Builds the transport of a call; `to_uri` is empty for a managed number when no platform trunk is
  * configured.
  */
-export function outboundTransport(
-  context: Pick<Context, 'settings' | 'secretBox'>,
+export async function outboundTransport(
+  context: Pick<Context, 'settings' | 'secretBox' | 'models'>,
   call: {
     readonly sessionId: string;
     readonly number: NumberDocument;
@@ -27,9 +30,9 @@ export function outboundTransport(
     readonly sipHeaders: Readonly<Record<string, string>>;
     readonly ringSeconds: number;
   },
-): OutboundTransport {
+): Promise<OutboundTransport> {
   const { number, toNumber } = call;
-  const { address, parameters, username, password } = trunkOf(context, number);
+  const { address, parameters, username, password, line } = await trunkOf(context, number);
   return {
     type: 'sip_outbound',
     to_uri: address === '' ? '' : `sip:${toNumber}@${address}${parameters}`,
@@ -42,6 +45,7 @@ export function outboundTransport(
     },
     username,
     password,
+    ...(line && { line }),
     ring_seconds: call.ringSeconds,
   };
 }
@@ -55,8 +59,21 @@ export function guardOf(
 }
 
 /** The trunk for calls from this number. */
-export function trunkOf(context: Pick<Context, 'settings' | 'secretBox'>, number: NumberDocument): Trunk {
-  return number.sip ? ownTrunk(context, number.sip) : platformTrunk(context);
+export async function trunkOf(
+  context: Pick<Context, 'settings' | 'secretBox' | 'models'>,
+  number: NumberDocument,
+): Promise<Trunk> {
+  if (!number.sip) return platformTrunk(context);
+  const registration = number.sip.termination_uri ? null : await findRegistrationOf(context, number._id);
+  return registration ? registeredTrunk(context, registration) : ownTrunk(context, number.sip);
+}
+
+/** Whether calls can go out from an imported number. */
+export async function hasOwnTrunk(
+  context: Pick<Context, 'models'>,
+  { _id, sip }: Pick<NumberDocument, '_id' | 'sip'>,
+): Promise<boolean> {
+  return Boolean(sip?.termination_uri) || (await findRegistrationOf(context, _id)) !== null;
 }
 
 /** A trunk's address and credentials. */
@@ -67,6 +84,8 @@ export interface Trunk {
   readonly parameters: string;
   readonly username: string | null;
   readonly password: string | null;
+  /** Of a registration. */
+  readonly line?: PlannedLine;
 }
 
 function platformTrunk({ settings }: Pick<Context, 'settings'>): Trunk {
@@ -87,6 +106,28 @@ function ownTrunk({ secretBox }: Pick<Context, 'secretBox'>, sip: NumberSip): Tr
     parameters: transport === 'auto' ? '' : `;transport=${transport}`,
     username: sip.termination_auth_username,
     password: sip.termination_auth_password === null ? null : secretBox.open(sip.termination_auth_password),
+  };
+}
+
+/** Calls go out as the registered account, and by the way on which the PBX knows it. */
+function registeredTrunk(
+  { secretBox }: Pick<Context, 'secretBox'>,
+  registration: SipRegistrationDocument,
+): Trunk {
+  const { registrar, username, auth_username, password, outbound_proxy, transport, state } = registration;
+  const parameters = transport === 'auto' ? '' : `;transport=${transport}`;
+  return {
+    address: registrar,
+    parameters,
+    username: auth_username ?? username,
+    password: secretBox.open(password),
+    line: {
+      from_user: username,
+      from_host: hostOf(registrar),
+      contact_place: state.contactPlace,
+      next_hop: outbound_proxy === null ? null : `sip:${outbound_proxy}${parameters}`,
+      routes: [...state.serviceRoute],
+    },
   };
 }
 

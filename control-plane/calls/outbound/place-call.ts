@@ -66,7 +66,7 @@ async function place(
 ): Promise<void> {
   const { caller, sessionId, request, allowed } = input;
   const terms = request.batch ?? SINGLE_CALL;
-  const transport = outboundTransport(context, {
+  const transport = await outboundTransport(context, {
     ...allowed,
     sessionId,
     sipHeaders: request.sip_headers ?? {},

@@ -62,7 +62,7 @@ async function routeTo(
         error: null,
       };
     }
-    const { address, parameters, username, password } = trunkOf(context, number);
+    const { address, parameters, username, password, line } = await trunkOf(context, number);
     const toNumber = await checkDestination(context, number, destination.phone_number);
     return {
       number: toNumber,
@@ -72,6 +72,7 @@ async function routeTo(
       headers: { ...number.sip?.termination_headers, ...session },
       username,
       password,
+      ...(line && { line }),
       error: null,
     };
   } catch (error) {

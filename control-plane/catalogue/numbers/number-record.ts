@@ -107,8 +107,11 @@ export const numberRecord = z.object({
   updated_at: z.iso.datetime(),
 });
 
-/** Converts a number to its record. */
-export function toNumberRecord(number: NumberDocument): z.output<typeof numberRecord> {
+/** Converts a number to its record. `isRegistered`: a registration at a PBX belongs to it. */
+export function toNumberRecord(
+  number: NumberDocument,
+  isRegistered = false,
+): z.output<typeof numberRecord> {
   const { sip } = number;
   return {
     phone_number_id: number._id,
@@ -120,8 +123,8 @@ export function toNumberRecord(number: NumberDocument): z.output<typeof numberRe
     status: number.status,
     status_detail: number.status_detail,
     // Managed numbers call out through the platform's trunk, imported ones through their own if they have
-    // one.
-    supports_outbound: number.provider === 'managed' || Boolean(sip?.termination_uri),
+    // one, or under their registration.
+    supports_outbound: number.provider === 'managed' || Boolean(sip?.termination_uri) || isRegistered,
     transfer_caller_id: number.transfer_caller_id,
     caller_id_sync_status: number.provider === 'managed' ? 'synced' : 'carrier_managed',
     caller_id_sync_error: '',

@@ -11,6 +11,7 @@ import type { ApiServer } from '../../platform/http/server.ts';
 import { loggingRefusals } from '../../platform/refusals/log-refusal.ts';
 import { findPage } from '../../platform/store/find-page.ts';
 import { type NumberDocument, OCCUPYING_STATUSES } from '../../platform/store/models/number-model.ts';
+import { registeredNumbers } from '../registrations/registration-store.ts';
 import { numberCreate, numberPatch, numberRecord, sipConfig, toNumberRecord } from './number-record.ts';
 import { receiveMessages, removeSms } from './number-sms.ts';
 import {
@@ -72,7 +73,7 @@ export function registerNumberRoutes(app: ApiServer, context: Context): void {
         leftBy: (id) => leftByPurchase(context, id),
         leaseMs: PARTS_LEASE_MS,
       });
-      return reply.code(201).send(toNumberRecord(number));
+      return reply.code(201).send(await recordOf(context, number));
     },
   );
 
@@ -84,6 +85,10 @@ export function registerNumberRoutes(app: ApiServer, context: Context): void {
       return reply.code(204).send();
     },
   );
+}
+
+async function recordOf(context: Context, number: NumberDocument) {
+  return toNumberRecord(number, (await registeredNumbers(context, [number._id])).has(number._id));
 }
 
 /** Buys a number, or imports it. */
@@ -169,7 +174,11 @@ function registerNumberRecords(app: ApiServer, context: Context): void {
       if (query.phone_number !== undefined) filter['phone_number'] = query.phone_number.replace(/^ /, '+');
       if (query.agent_id !== undefined) filter['agent_id'] = query.agent_id;
       const { rows, ...page } = await findPage(context.models.numbers, { filter, query });
-      return { phone_numbers: rows.map(toNumberRecord), ...page };
+      const registered = await registeredNumbers(
+        context,
+        rows.map(({ _id }) => _id),
+      );
+      return { phone_numbers: rows.map((row) => toNumberRecord(row, registered.has(row._id))), ...page };
     },
   );
 
@@ -177,7 +186,10 @@ function registerNumberRecords(app: ApiServer, context: Context): void {
     '/v1/agent/phone-numbers/:phone_number_id',
     { schema: { tags: ['phone numbers'], params: numberPath, response: { 200: numberRecord } } },
     async (request) =>
-      toNumberRecord(await findNumber(context, callerOf(request).teamId, request.params.phone_number_id)),
+      recordOf(
+        context,
+        await findNumber(context, callerOf(request).teamId, request.params.phone_number_id),
+      ),
   );
 
   app.patch(
@@ -199,11 +211,11 @@ function registerNumberRecords(app: ApiServer, context: Context): void {
       await requireAgent(context, teamId, sms?.agent_id ?? null);
       if (!sms) {
         const changed = await changeNumber(context, number, change);
-        return toNumberRecord(sms === null ? await removeSms(context, changed) : changed);
+        return recordOf(context, sms === null ? await removeSms(context, changed) : changed);
       }
       const { replace, ...kept } = sms;
       await receiveMessages(context, number, { replace });
-      return toNumberRecord(await changeNumber(context, number, { ...change, sms: kept }));
+      return recordOf(context, await changeNumber(context, number, { ...change, sms: kept }));
     },
   );
 
@@ -221,7 +233,8 @@ function registerNumberRecords(app: ApiServer, context: Context): void {
       const number = await findNumber(context, callerOf(request).teamId, request.params.phone_number_id);
       if (number.provider !== 'sip')
         throw invalidField(['provider'], 'only imported numbers have a SIP configuration');
-      return toNumberRecord(
+      return recordOf(
+        context,
         await changeNumber(context, number, { sip: await checkedSip(context, request.body, number.sip) }),
       );
     },

@@ -155,6 +155,17 @@ export async function findRegistrationOf(
     .lean<SipRegistrationDocument>();
 }
 
+/** Those of these numbers that have a registration: calls can go out from them. */
+export async function registeredNumbers(
+  { models }: Pick<Context, 'models'>,
+  numberIds: readonly string[],
+): Promise<ReadonlySet<string | null>> {
+  const found = await models.sipRegistrations
+    .find({ phone_number_id: { $in: [...numberIds] }, deleting_at: null }, { phone_number_id: 1 })
+    .lean<Pick<SipRegistrationDocument, 'phone_number_id'>[]>();
+  return new Set(found.map(({ phone_number_id }) => phone_number_id));
+}
+
 function sendsElsewhere(
   { registrar, outbound_proxy }: SipRegistrationDocument,
   given: RegistrationPatch,

@@ -102,6 +102,10 @@ class FarSide implements Signalling {
   answer = Promise.withResolvers<SipDialog>();
   early: (sdp: string) => void = () => undefined;
 
+  async request(): Promise<never> {
+    throw new Error('not here');
+  }
+
   dial(request: DialRequest): OutgoingInvite {
     this.dialled.push(request);
     return {
