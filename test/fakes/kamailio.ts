@@ -102,3 +102,53 @@ request_route {
 }
 `;
 }
+
+/** Password of every account at the PBX below. */
+export const PBX_PASSWORD = 'pbx-secret';
+
+/**
+ * Starts a Kamailio as a PBX: accounts whose names begin with `ext` need the password for REGISTER and INVITE,
+ * every number is the phone `alice`, and each account is called at its registered Contact.
+ */
+export function startPbx(): Promise<Kamailio> {
+  return start([], pbx);
+}
+
+function pbx(port: number): string {
+  const modules = ['tm', 'sl', 'rr', 'pv', 'maxfwd', 'textops', 'siputils', 'usrloc', 'registrar', 'auth'];
+  return `#!KAMAILIO
+debug=0
+log_stderror=yes
+children=1
+disable_tcp=yes
+listen=udp:127.0.0.1:${port}
+${modules.map((name) => `loadmodule "${name}.so"`).join('\n')}
+modparam("usrloc", "db_mode", 0)
+modparam("registrar", "gruu_enabled", 0)
+modparam("registrar", "min_expires", 120)
+request_route {
+  if (!mf_process_maxfwd_header("10")) { sl_send_reply("483", "Too Many Hops"); exit; }
+  if (has_totag()) {
+    if (loose_route()) t_relay();
+    else if (is_method("ACK") && t_check_trans()) t_relay();
+    exit;
+  }
+  if (is_method("CANCEL")) { if (t_check_trans()) t_relay(); exit; }
+  if (is_method("OPTIONS")) { sl_send_reply("200", "Keepalive"); exit; }
+  if (is_method("REGISTER")) {
+    if ($fU =~ "^ext" && !pv_www_authenticate("$fd", "${PBX_PASSWORD}", "0")) { www_challenge("$fd", "1"); exit; }
+    save("location");
+    exit;
+  }
+  t_check_trans();
+  if ($fU =~ "^ext") {
+    if (!pv_proxy_authenticate("$fd", "${PBX_PASSWORD}", "0")) { proxy_challenge("$fd", "1"); exit; }
+    consume_credentials();
+  }
+  if ($rU =~ "^\\+") $rU = "alice";
+  record_route();
+  if (!lookup("location")) { sl_send_reply("404", "Not Found"); exit; }
+  t_relay();
+}
+`;
+}

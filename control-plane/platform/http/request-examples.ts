@@ -76,6 +76,13 @@ export const REQUEST_EXAMPLES: Readonly<Record<string, object>> = {
     timeout_seconds: 10,
   },
   'PATCH /v1/agent/tool-servers/:tool_server_id': { background_tools: ['book_slot'] },
+  'POST /v1/agent/sip-registrations': {
+    registrar: 'pbx.example.com',
+    username: '204',
+    password: 'correct horse',
+    label: 'Front desk',
+  },
+  'PATCH /v1/agent/sip-registrations/:sip_registration_id': { expires_seconds: 300 },
   'POST /v1/agent/tests': {
     name: 'Books a table',
     test_type: 'simulation',
