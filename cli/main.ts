@@ -1,7 +1,7 @@
 /**
- * `parley`: the command line of a running product, over its public HTTP API (docs/operations.md). Exit codes:
- * 0 success; 1 a check failed (a failed test, a difference, an inconsistent ledger, an unanswered call); 2
- * wrong usage, or refused by the API; 3 the product cannot be reached.
+ * `parley`: the command line of a running product, over its public HTTP API (docs/operations.md). Exit
+ * codes: 0 success; 1 a check failed (a failed test, a difference, an inconsistent ledger, an unanswered
+ * call); 2 wrong usage, or refused by the API; 3 the product cannot be reached.
  */
 import { Command, CommanderError } from 'commander';
 import { programVersion } from '#base/program-version.ts';
@@ -21,6 +21,7 @@ import { addRehearseCommand } from './rehearse.ts';
 import { addReplayCommands } from './replay.ts';
 import { addScorecardCommand } from './scorecard.ts';
 import { addSessionCommands } from './sessions.ts';
+import { addPbxCommands } from './pbx.ts';
 import { addShareCommand } from './share.ts';
 import { addStartCommand } from './start.ts';
 import { addStatusCommand } from './status.ts';
@@ -57,6 +58,7 @@ for (const add of [
   addStartCommand,
   addAgentCommands,
   addNumberCommands,
+  addPbxCommands,
   addSessionCommands,
   addShareCommand,
   addScorecardCommand,

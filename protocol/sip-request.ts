@@ -1,10 +1,13 @@
-/** A SIP request outside any call that the control plane has a worker send, such as a REGISTER, and its answer. */
+/**
+ * A SIP request outside any call that the control plane has a worker send, such as a REGISTER, and its
+ * answer.
+ */
 import { z } from 'zod';
 
 const MAX_HEADERS = 96;
 const MAX_VALUE_CHARS = 4_096;
 
-export const sipRequest = z.object({
+const sipRequest = z.object({
   method: z.enum(['REGISTER', 'OPTIONS']),
   uri: z.string(),
   /** Where to send it, by address. */
@@ -16,7 +19,19 @@ export const sipRequest = z.object({
 });
 export type SipRequest = z.output<typeof sipRequest>;
 
-/** The final response. Signalling answers 408 and 503 itself for a peer that is silent or cannot be reached. */
+/**
+ * Send it; answered with a `SipResponse`, or refused as `no_signalling`. For workers that are connected to a
+ * SIP server.
+ */
+export const sendSip = z.object({
+  type: z.literal('send_sip'),
+  request_id: z.string(),
+  request: sipRequest,
+});
+
+/**
+ * The final response. Signalling answers 408 and 503 itself for a peer that is silent or cannot be reached.
+ */
 export const sipResponse = z.object({
   status: z.number().int().min(200).max(699),
   reason: z.string().max(MAX_VALUE_CHARS),

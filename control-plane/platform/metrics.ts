@@ -114,6 +114,11 @@ function createCallMetrics(meters: Meters) {
       help: 'Text messages: received for an agent, ignored, sent, and what became of the sent ones.',
       labels: { outcome: ['received', 'ignored', 'sent', 'delivered', 'failed'] },
     }),
+    sipRegistrations: meters.counter({
+      name: 'parley_sip_registrations_total',
+      help: 'Attempts to register at PBXs by their outcome; unsent: no worker has signalling.',
+      labels: { outcome: ['registered', 'failed', 'refused', 'unsent'] },
+    }),
     dials: meters.counter({
       name: 'parley_dials_total',
       help: 'Outbound dials by their outcome.',

@@ -1,6 +1,6 @@
 /**
- * Digest authentication as a client (RFC 3261 §22, RFC 7616, RFC 8760): reads the challenges of a response and
- * answers one. Pure.
+ * Digest authentication as a client (RFC 3261 §22, RFC 7616, RFC 8760): reads the challenges of a response
+ * and answers one. Pure.
  */
 import { createHash } from 'node:crypto';
 import { headerList, type SipHeader } from '../embedded/message.ts';
@@ -69,8 +69,8 @@ function challengeOf(
 }
 
 /**
- * The fields of each challenge in one header: some servers put several after one another, separated by commas.
- * Reading stops at the first malformed field.
+ * The fields of each challenge in one header: some servers put several after one another, separated by
+ * commas. Reading stops at the first malformed field.
  */
 function fieldSets(value: string): ReadonlyMap<string, string>[] {
   const sets: Map<string, string>[] = [];
@@ -85,8 +85,8 @@ function fieldSets(value: string): ReadonlyMap<string, string>[] {
 }
 
 /**
- * Answers a challenge: the value of its `answerIn` header. `cnonce` is random and of this answer only; `uses`
- * counts the answers to this nonce, from 1.
+ * Answers a challenge: the value of its `answerIn` header. `cnonce` is random and of this answer only;
+ * `uses` counts the answers to this nonce, from 1.
  */
 export function answerChallenge(
   challenge: DigestChallenge,

@@ -1,6 +1,6 @@
 /**
- * Reads the final response to a REGISTER or an OPTIONS (RFC 3261 §10.2.4, §10.3; RFC 3608; RFC 3581). Pure, and
- * bounded: whatever a registrar sends becomes a few numbers and short texts.
+ * Reads the final response to a REGISTER or an OPTIONS (RFC 3261 §10.2.4, §10.3; RFC 3608; RFC 3581). Pure,
+ * and bounded: whatever a registrar sends becomes a few numbers and short texts.
  */
 import { header, headerList, parameter, type SipHeader, uriOf } from '../embedded/message.ts';
 import { readSipUri } from '../sip-address.ts';

@@ -1,6 +1,6 @@
 /**
- * The servers of a registrar in the order to try them (RFC 3263 §4): by NAPTR and SRV records of its domain, or
- * its address. They are hosts that tenants name, with all rules for those.
+ * The servers of a registrar in the order to try them (RFC 3263 §4): by NAPTR and SRV records of its domain,
+ * or its address. They are hosts that tenants name, with all rules for those.
  */
 import { promises as dns, type NaptrRecord } from 'node:dns';
 import { isIP } from 'node:net';
@@ -58,8 +58,8 @@ export async function registrarHops(
 }
 
 /**
- * The transports that a domain offers, best first: those of its NAPTR records, or else those with SRV records,
- * or else UDP.
+ * The transports that a domain offers, best first: those of its NAPTR records, or else those with SRV
+ * records, or else UDP.
  */
 async function transportsOf(
   host: string,

@@ -148,9 +148,9 @@ function refused(answer: RegisterAnswer, reason: string | null, round: Round): S
 }
 
 /**
- * A realm that asks again after an answer has refused the password, unless it says that the nonce was stale. Of
- * an account that has registered before it is believed once without that word: registrars exist that never say
- * it.
+ * A realm that asks again after an answer has refused the password, unless it says that the nonce was stale.
+ * Of an account that has registered before it is believed once without that word: registrars exist that
+ * never say it.
  */
 function afterChallenge(round: Round, answer: RegisterAnswer, { hasSucceeded }: RoundFacts): Step {
   const [challenge] = answer.challenges;

@@ -24,8 +24,8 @@ export function startKamailio(serverPorts: readonly number[]): Promise<Kamailio>
 }
 
 /**
- * Starts the Kamailio of the documentation at an address of this machine, in front of these servers: ports of
- * 127.0.0.1, or `host:port`.
+ * Starts the Kamailio of the documentation at an address of this machine, in front of these servers: ports
+ * of 127.0.0.1, or `host:port`.
  */
 export function startDispatcher(
   servers: readonly (number | string)[],
@@ -107,8 +107,8 @@ request_route {
 export const PBX_PASSWORD = 'pbx-secret';
 
 /**
- * Starts a Kamailio as a PBX: accounts whose names begin with `ext` need the password for REGISTER and INVITE,
- * every number is the phone `alice`, and each account is called at its registered Contact.
+ * Starts a Kamailio as a PBX: accounts whose names begin with `ext` need the password for REGISTER and
+ * INVITE, every number is the phone `alice`, and each account is called at its registered Contact.
  */
 export function startPbx(): Promise<Kamailio> {
   return start([], pbx);

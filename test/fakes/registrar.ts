@@ -1,4 +1,6 @@
-/** A registrar over UDP that answers each request by a script, with the messages that PBXs are known to send. */
+/**
+ * A registrar over UDP that answers each request by a script, with the messages that PBXs are known to send.
+ */
 import { createHash } from 'node:crypto';
 import { createSocket, type RemoteInfo } from 'node:dgram';
 import { once } from 'node:events';

@@ -1,8 +1,8 @@
 /**
  * Finds the number an INVITE is for, and checks that the caller passes all of that number's checks. Several
  * teams may have imported the same unproven number: the call goes to the first whose checks it passes, and
- * the other teams do not learn about it. A call of a PBX at which this platform is registered is for the number
- * of that registration.
+ * the other teams do not learn about it. A call of a PBX at which this platform is registered is for the
+ * number of that registration.
  */
 import { parseAllowList } from '#base/public-address.ts';
 import type { AdmissionRequest } from '#protocol/sip-admission.ts';
@@ -19,8 +19,8 @@ import {
 } from './sip-digest.ts';
 
 /**
- * Result of the lookup. `holder` is the number whose team sees the refusal; null when several teams claim the
- * number, because none may learn of another's calls.
+ * Result of the lookup. `holder` is the number whose team sees the refusal; null when several teams claim
+ * the number, because none may learn of another's calls.
  */
 export type Addressee =
   | { readonly is: 'unknown_number' }

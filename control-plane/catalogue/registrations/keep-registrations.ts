@@ -1,7 +1,7 @@
 /**
- * Keeps the registrations of this deployment: each replica looks for those that are due and takes them one by
- * one under a lease, so that exactly one replica speaks for a registration. Between two rounds none holds it,
- * and any goes on.
+ * Keeps the registrations of this deployment: each replica looks for those that are due and takes them one
+ * by one under a lease, so that exactly one replica speaks for a registration. Between two rounds none holds
+ * it, and any goes on.
  */
 import { isIP } from 'node:net';
 import { createSrvLookUp } from '#telephony/next-hops.ts';
@@ -22,7 +22,10 @@ import { type RanRound, type RoundDeps, runRound } from './run-round.ts';
 
 const TICK_MS = 1_000;
 const BATCH = 200;
-/** Rounds at once in one process, and of one team: a registrar that is silent holds its place for half a minute. */
+/**
+ * Rounds at once in one process, and of one team: a registrar that is silent holds its place for half a
+ * minute.
+ */
 const MAX_ROUNDS = 100;
 const MAX_ROUNDS_OF_TEAM = 20;
 /** Longer than a worker's answer to one request takes. */
@@ -130,6 +133,9 @@ class RegistrationKeeper {
     const purpose = purposeOf(state, this.#context.clock.wallTime());
     const ran = await runRound(this.#depsOf(registration), registration, purpose);
     if (ran === null) return;
+    const { is } = ran.outcome;
+    if (purpose === 'register' && is !== 'answered' && is !== 'unregistered')
+      this.#context.metrics.sipRegistrations.inc({ outcome: is });
     const next = this.#after(registration, purpose === 'ping', ran);
     this.#tell(registration, next);
     await this.#store(registration, next);
@@ -181,7 +187,9 @@ class RegistrationKeeper {
     };
   }
 
-  /** Gives the lease back with the new state; a holder who changed the registration meanwhile begins anew. */
+  /**
+   * Gives the lease back with the new state; a holder who changed the registration meanwhile begins anew.
+   */
   async #store({ _id, rev }: SipRegistrationDocument, state: RegistrationState): Promise<void> {
     const { models } = this.#context;
     const held = { _id, lease_by: this.#holder };

@@ -47,7 +47,9 @@ export const registrationCreate = z.strictObject({
 });
 export type RegistrationInput = z.output<typeof registrationCreate>;
 
-/** Body of an update. Registrar and username are what is registered: another pair is another registration. */
+/**
+ * Body of an update. Registrar and username are what is registered: another pair is another registration.
+ */
 export const registrationPatch = z.strictObject(fields).partial();
 export type RegistrationPatch = z.output<typeof registrationPatch>;
 

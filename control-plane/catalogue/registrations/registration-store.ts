@@ -1,6 +1,6 @@
 /**
- * SIP registrations in the store: created, changed, deleted, and found for a call. The password is sealed, and
- * kept only for the servers that it was given for.
+ * SIP registrations in the store: created, changed, deleted, and found for a call. The password is sealed,
+ * and kept only for the servers that it was given for.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { isOtherHost } from '#config/credential-host.ts';
@@ -125,8 +125,8 @@ export async function deleteRegistration(context: Context, teamId: string, id: s
 }
 
 /**
- * The registration that an INVITE is for: the one whose Contact it names, or, as some PBXs address their calls,
- * the only one with this username at the address that the call comes from. Null if there is none.
+ * The registration that an INVITE is for: the one whose Contact it names, or, as some PBXs address their
+ * calls, the only one with this username at the address that the call comes from. Null if there is none.
  */
 export async function findCalledRegistration(
   { models }: Pick<Context, 'models'>,

@@ -1,6 +1,6 @@
 /**
- * Runs one round of a registration: has a worker send each request, and gives the answers to the machine. The
- * password is opened here and leaves this process only as a digest.
+ * Runs one round of a registration: has a worker send each request, and gives the answers to the machine.
+ * The password is opened here and leaves this process only as a digest.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { EgressRefused } from '#base/egress.ts';
@@ -27,7 +27,9 @@ export interface RoundDeps {
   readonly context: Pick<Context, 'dispatch' | 'secretBox'>;
   /** The servers behind `host` or `host:port`. Throws `EgressRefused`. */
   hopsOf(host: string, transport: SipRegistrationDocument['transport']): Promise<readonly RegistrarHop[]>;
-  /** Keeps the lease and returns the CSeq of the next request; null: the lease is lost, and the round over. */
+  /**
+   * Keeps the lease and returns the CSeq of the next request; null: the lease is lost, and the round over.
+   */
   nextCseq(): Promise<number | null>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * A registration at a real Kamailio that checks passwords, with a softphone behind it: calls in and out through
- * admission, signalling and media, and the takeover of such a call by another worker.
+ * A registration at a real Kamailio that checks passwords, with a softphone behind it: calls in and out
+ * through admission, signalling and media, and the takeover of such a call by another worker.
  */
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { systemClock } from '#base/clock.ts';
