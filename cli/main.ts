@@ -1,7 +1,7 @@
 /**
- * `parley`: the command line of a running product, over its public HTTP API (docs/operations.md). Exit
- * codes: 0 success; 1 a check failed (a failed test, a difference, an inconsistent ledger, an unanswered
- * call); 2 wrong usage, or refused by the API; 3 the product cannot be reached.
+ * `parley`: the command line of a running product, over its public HTTP API (docs/operations.md). Exit codes:
+ * 0 success; 1 a check failed (a failed test, a difference, an inconsistent ledger, an unanswered call); 2
+ * wrong usage, or refused by the API; 3 the product cannot be reached.
  */
 import { Command, CommanderError } from 'commander';
 import { programVersion } from '#base/program-version.ts';
@@ -16,12 +16,12 @@ import { addEraseCommand } from './erase.ts';
 import { addMakeTestCommand } from './make-test.ts';
 import { addModelCommands } from './models.ts';
 import { addNumberCommands } from './numbers.ts';
+import { addPbxCommands } from './pbx.ts';
 import { addRegretCommand } from './regret.ts';
 import { addRehearseCommand } from './rehearse.ts';
 import { addReplayCommands } from './replay.ts';
 import { addScorecardCommand } from './scorecard.ts';
 import { addSessionCommands } from './sessions.ts';
-import { addPbxCommands } from './pbx.ts';
 import { addShareCommand } from './share.ts';
 import { addStartCommand } from './start.ts';
 import { addStatusCommand } from './status.ts';

@@ -180,9 +180,7 @@ export const callPlan = z.object({
       sip_call_id: z.string(),
       from_number: z.string(),
       to_number: z.string(),
-      /**
-       * The call came through a tenant's own trunk: the destination of its audio passes the egress guard.
-       */
+      /** The call came through a tenant's own trunk: the destination of its audio passes the egress guard. */
       is_tenants: z.boolean().default(false),
     }),
     z.object({

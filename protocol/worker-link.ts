@@ -2,8 +2,8 @@
  * The worker link: messages on the authenticated WebSocket between a worker and the control plane (`GET
  * /internal/worker-link`, `Authorization: Bearer <WORKER_TOKEN>`), one JSON object per frame. Jobs are
  * offered and accepted. Every assignment has an epoch that every report carries and the store checks, so a
- * late worker can change nothing. Durable reports have a per-session sequence number and stay in the
- * worker's spool until acknowledged; live reports may be dropped.
+ * late worker can change nothing. Durable reports have a per-session sequence number and stay in the worker's
+ * spool until acknowledged; live reports may be dropped.
  */
 import { z } from 'zod';
 import { variables } from '#config/agent-config.ts';
@@ -330,9 +330,9 @@ export const controlMessage = z.discriminatedUnion('type', [
   /** Reports are missing: send again from `seq`. */
   z.object({ type: z.literal('resend'), ...sessionEpoch, from_seq: z.number().int() }),
   /**
-   * The epoch has ended: drop the call and its reports. `is_taken`: another worker has the session, so
-   * nobody may be hung up on. With a `request_id` it is answered with `{}` once the call is left.
-   * `takes_stream`: `release_stream` will follow.
+   * The epoch has ended: drop the call and its reports. `is_taken`: another worker has the session, so nobody
+   * may be hung up on. With a `request_id` it is answered with `{}` once the call is left. `takes_stream`:
+   * `release_stream` will follow.
    */
   z.object({
     type: z.literal('stale'),
@@ -342,13 +342,13 @@ export const controlMessage = z.discriminatedUnion('type', [
     request_id: z.string().optional(),
   }),
   /**
-   * The sessions named at the registration have been compared with the store: those not called stale or
-   * ended by now are this worker's.
+   * The sessions named at the registration have been compared with the store: those not called stale or ended
+   * by now are this worker's.
    */
   z.object({ type: z.literal('sessions_checked') }),
   /**
-   * Sent to a worker that has left the call: the next one is about to send. Answered with `{stream}`; null
-   * if nothing is sent any more.
+   * Sent to a worker that has left the call: the next one is about to send. Answered with `{stream}`; null if
+   * nothing is sent any more.
    */
   z.object({ type: z.literal('release_stream'), ...sessionEpoch, request_id: z.string() }),
   /** Answer to `take_stream`. */

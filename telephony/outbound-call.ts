@@ -216,8 +216,8 @@ function listenEarly(
 }
 
 /**
- * Where the answer wants its audio. A 200 without a description keeps the previous one. An answer whose
- * audio we do not support ends the call.
+ * Where the answer wants its audio. A 200 without a description keeps the previous one. An answer whose audio
+ * we do not support ends the call.
  */
 export async function remoteOf(
   dialog: SipDialog,

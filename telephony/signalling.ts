@@ -191,8 +191,8 @@ export interface PlainResponse {
 /** The connections to the SIP servers. */
 export interface Signalling {
   /**
-   * Sends a request outside any call and resolves with its final response, whatever its status: 408 or 503
-   * if there was no answer. Rejects if it could not be sent.
+   * Sends a request outside any call and resolves with its final response, whatever its status: 408 or 503 if
+   * there was no answer. Rejects if it could not be sent.
    */
   request(request: PlainRequest): Promise<PlainResponse>;
   /** Sends an INVITE. */

@@ -23,8 +23,8 @@ import type { ControlRequest, FailoverState, JobKind, RestOfStream } from '#prot
 /**
  * Time limits for a worker's answer. A call is left at once, so only the link may be late. An offer is
  * answered after ICE gathering, a room once it is joined; a replay and the judgement of pauses start a
- * thread and may read an hour-long call; a language model may take a minute. Signalling repeats a SIP
- * request for 32 s.
+ * thread and may read an hour-long call; a language model may take a minute. Signalling repeats a SIP request
+ * for 32 s.
  */
 export const ANSWER_MS: Readonly<Record<ControlRequest['type'], number>> = {
   stale: 2_000,
@@ -70,8 +70,8 @@ export interface JobOffer extends SessionKey {
 export interface Placement {
   readonly instanceId: string;
   /**
-   * Run of the supervisor that started the worker. A session placed during an earlier run on the same
-   * machine is known to be lost.
+   * Run of the supervisor that started the worker. A session placed during an earlier run on the same machine
+   * is known to be lost.
    */
   readonly supervisorRun: string | null;
   readonly sipTag: string | null;
@@ -145,9 +145,7 @@ export interface Dispatch {
     session: SessionKey,
     participant: JoiningParticipant,
   ): Promise<{ readonly sdp: string | null }>;
-  /**
-   * Throws `Fault('not_found')` if the participant is not connected, `call_taken` or `call_not_takeable`.
-   */
+  /** Throws `Fault('not_found')` if the participant is not connected, `call_taken` or `call_not_takeable`. */
   changeParticipant(
     instanceId: string,
     session: SessionKey,
@@ -156,8 +154,8 @@ export interface Dispatch {
   ): Promise<void>;
   /**
    * Asks any worker to replay a call from its flight log. Throws `Fault('no_capacity')` when there is no
-   * worker, `Fault('gateway_unreachable')` when the worker does not answer, and `Fault('not_replayable')`
-   * for a log of another version.
+   * worker, `Fault('gateway_unreachable')` when the worker does not answer, and `Fault('not_replayable')` for
+   * a log of another version.
    */
   replay(log: string, settings: ReplaySettings): Promise<ReplayOutcome>;
   /**

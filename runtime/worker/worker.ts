@@ -1,7 +1,7 @@
 /**
  * One worker: accepts jobs over the worker link, builds a call from each plan, joins it to its leg and
- * reports back. It has no database and no secrets beyond its running calls. The composition root provides
- * the media thread, the engines and the signalling.
+ * reports back. It has no database and no secrets beyond its running calls. The composition root provides the
+ * media thread, the engines and the signalling.
  */
 
 import type { Clock } from '#base/clock.ts';
@@ -298,8 +298,8 @@ export class Worker {
   }
 
   /**
-   * A web call starts at once, so that its greeting is ready when the browser connects. An inbound phone
-   * call is started by its INVITE, which waits for this plan.
+   * A web call starts at once, so that its greeting is ready when the browser connects. An inbound phone call
+   * is started by its INVITE, which waits for this plan.
    */
   #assign({
     session_id,

@@ -1,7 +1,7 @@
 /**
- * `Signalling` over drachtio-srf, with embedded servers or drachtio-servers behind it. A worker serves all
- * of them: any may bring a call or a request of one, and the calls of a lost server move to another. Only
- * this folder imports drachtio-srf.
+ * `Signalling` over drachtio-srf, with embedded servers or drachtio-servers behind it. A worker serves all of
+ * them: any may bring a call or a request of one, and the calls of a lost server move to another. Only this
+ * folder imports drachtio-srf.
  */
 import type Srf from 'drachtio-srf';
 import {

@@ -24,8 +24,8 @@ export function startKamailio(serverPorts: readonly number[]): Promise<Kamailio>
 }
 
 /**
- * Starts the Kamailio of the documentation at an address of this machine, in front of these servers: ports
- * of 127.0.0.1, or `host:port`.
+ * Starts the Kamailio of the documentation at an address of this machine, in front of these servers: ports of
+ * 127.0.0.1, or `host:port`.
  */
 export function startDispatcher(
   servers: readonly (number | string)[],

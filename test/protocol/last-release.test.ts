@@ -1,6 +1,6 @@
 /**
- * An upgrade replaces part after part: the control plane of this release serves workers and signalling of
- * the last one. Their frames stand in `last-release/`, as their own code writes and reads them.
+ * An upgrade replaces part after part: the control plane of this release serves workers and signalling of the
+ * last one. Their frames stand in `last-release/`, as their own code writes and reads them.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

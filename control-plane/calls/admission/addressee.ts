@@ -19,8 +19,8 @@ import {
 } from './sip-digest.ts';
 
 /**
- * Result of the lookup. `holder` is the number whose team sees the refusal; null when several teams claim
- * the number, because none may learn of another's calls.
+ * Result of the lookup. `holder` is the number whose team sees the refusal; null when several teams claim the
+ * number, because none may learn of another's calls.
  */
 export type Addressee =
   | { readonly is: 'unknown_number' }

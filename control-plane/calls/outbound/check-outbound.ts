@@ -1,6 +1,6 @@
 /**
- * Checks whether an outbound call is allowed, in a fixed order: first the agent and its publication, then
- * the number, then the destination. Each refusal has a machine-readable reason.
+ * Checks whether an outbound call is allowed, in a fixed order: first the agent and its publication, then the
+ * number, then the destination. Each refusal has a machine-readable reason.
  */
 import { fault } from '#config/errors.ts';
 import { countryOf, isE164, isPremium, withoutTrunkZero } from '#telephony/e164.ts';

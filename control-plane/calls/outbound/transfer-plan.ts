@@ -1,6 +1,6 @@
 /**
- * Transfer options of a phone call: for each of the agent's destinations a route, or the reason why it
- * cannot be reached.
+ * Transfer options of a phone call: for each of the agent's destinations a route, or the reason why it cannot
+ * be reached.
  */
 import type { AgentConfig } from '#config/agent-config.ts';
 import { Fault, fault } from '#config/errors.ts';

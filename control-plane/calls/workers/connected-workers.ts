@@ -10,8 +10,8 @@ import type { OfferVerdict, WorkerConnection } from './worker-connection.ts';
 /** Time for a worker to accept an offer. */
 const ACCEPT_MS = 500;
 /**
- * Longer timeout for the last candidate: making a caller wait a few seconds is better than refusing the
- * call. Signalling waits 12 s in total.
+ * Longer timeout for the last candidate: making a caller wait a few seconds is better than refusing the call.
+ * Signalling waits 12 s in total.
  */
 const LAST_ACCEPT_MS = 6_000;
 
@@ -160,9 +160,7 @@ export class ConnectedWorkers implements OwnWorkers {
     });
   }
 
-  /**
-   * Closes the link of the worker with the fewest calls, which then connects anew; null without a worker.
-   */
+  /** Closes the link of the worker with the fewest calls, which then connects anew; null without a worker. */
   closeQuietest(): string | null {
     const [quietest] = this.describe().sort((a, b) => a.calls - b.calls);
     if (quietest) this.#workers.get(quietest.instanceId)?.close();

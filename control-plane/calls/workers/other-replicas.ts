@@ -1,7 +1,7 @@
 /**
  * Workers of the other replicas. Once a second each replica announces its connected workers and their free
- * slots, and it forwards requests of other replicas to them. This uses `Coordination` and nothing is
- * durable: lost announcements are repeated, lost requests time out, and session state is in the database.
+ * slots, and it forwards requests of other replicas to them. This uses `Coordination` and nothing is durable:
+ * lost announcements are repeated, lost requests time out, and session state is in the database.
  */
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
@@ -118,8 +118,8 @@ export interface OtherReplicas {
   /** Forwards a message to a worker. Throws `gateway_unreachable` when no replica is connected to it. */
   tell(instanceId: string, message: ControlMessage): void;
   /**
-   * Forwards a request and resolves with its answer, or null. Throws `gateway_unreachable` when no replica
-   * is connected to the worker.
+   * Forwards a request and resolves with its answer, or null. Throws `gateway_unreachable` when no replica is
+   * connected to the worker.
    */
   ask(instanceId: string, message: ControlRequest): Promise<WorkerAnswer | null>;
   /** Announces a change of this replica's workers to the others at once. */

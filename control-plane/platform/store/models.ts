@@ -1,6 +1,5 @@
 /**
- * All mongoose models of the product on one connection; each resource's model is in
- * `models/<name>-model.ts`.
+ * All mongoose models of the product on one connection; each resource's model is in `models/<name>-model.ts`.
  */
 import type { Connection } from 'mongoose';
 import type { Clock } from '#base/clock.ts';
