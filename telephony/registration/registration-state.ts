@@ -192,7 +192,7 @@ function afterPing(
   const isMoved =
     (sent !== null && sent.server !== state.server) ||
     (state.source !== null && answer.source !== null && answer.source !== state.source);
-  const next: RegistrationState = { ...state, pings: 'answered' };
+  const next: RegistrationState = { ...state, pings: 'answered', error: null };
   if (isMoved) return { ...next, refreshMs: planning.nowMs, dueMs: planning.nowMs };
   return { ...next, dueMs: nextDue(next, planning) };
 }

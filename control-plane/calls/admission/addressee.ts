@@ -41,8 +41,13 @@ export async function findAddressee(context: Context, request: AdmissionRequest)
   const claims = await findCalledNumbers(context, request.to_user);
   const [first] = claims;
   if (!first) return calledByPbx(context, request);
-  const registered = await registeredOf(context, claims, request);
-  if (registered) return { is: 'number', number: registered };
+  if (claims.some(({ sip }) => sip !== null)) {
+    // Accounts of carriers are often named by a number, which another team may have imported.
+    const called = await calledByPbx(context, request);
+    if (called.is === 'number') return called;
+    const registered = await registeredOf(context, claims, request);
+    if (registered) return { is: 'number', number: registered };
+  }
   const holder = claims.length === 1 ? first : null;
   const open = claims.filter((number) => isSourceAllowed(context, number, request));
   if (open.length === 0) return { is: 'source_refused', holder };
@@ -94,7 +99,6 @@ async function registeredOf(
   { source_address }: AdmissionRequest,
 ): Promise<NumberDocument | undefined> {
   const imported = claims.filter(({ sip }) => sip !== null).map(({ _id }) => _id);
-  if (imported.length === 0) return undefined;
   const found = await models.sipRegistrations
     .findOne(
       { phone_number_id: { $in: imported }, deleting_at: null, 'state.addresses': source_address },

@@ -81,7 +81,7 @@ export const defineSipRegistrations = modelOf<SipRegistrationDocument>('SipRegis
   schema.index({ username: 1 });
   schema.index(
     { phone_number_id: 1 },
-    { unique: true, partialFilterExpression: { phone_number_id: { $type: 'string' } } },
+    { unique: true, partialFilterExpression: { phone_number_id: { $gt: '' } } },
   );
   return schema;
 });

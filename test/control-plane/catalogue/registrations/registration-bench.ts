@@ -40,16 +40,16 @@ export interface RegistrationBench {
 
 type SignallingOptions = NonNullable<Parameters<typeof startTestSignalling>[0]>;
 
-/** Opens them; the upkeep runs unless `isKept` is false. */
+/** Opens them, with one replica or several over one store. */
 export async function openRegistrationBench(
-  options: { readonly isKept?: boolean; readonly admit?: SignallingOptions['admit'] } = {},
+  options: { readonly replicas?: number; readonly admit?: SignallingOptions['admit'] } = {},
 ): Promise<RegistrationBench> {
   const api = await openTestCalls();
   const signalling = await startTestSignalling(options.admit ? { admit: options.admit } : {});
   const worker = await connectTestWorker(signalling);
   api.dispatch.answerSip = throughWorker(worker);
   const user = await api.createUser({ credit: '5.00' });
-  const loops: BackgroundLoop[] = options.isKept === false ? [] : [startRegistrations(api.context)];
+  const loops = replicasOf(api.context, options.replicas ?? 1);
   const settle = async () => {
     for (const loop of loops) await loop.idle();
   };
@@ -103,7 +103,10 @@ export function throughWorker(
   };
 }
 
-/** Starts another replica's upkeep over the same store. */
-export function startReplica(api: TestCalls, over: Partial<Context> = {}): BackgroundLoop {
-  return startRegistrations({ ...api.context, ...over });
+/** The upkeep of each replica. Each of several has a name of its own for its leases. */
+function replicasOf(context: Context, count: number): BackgroundLoop[] {
+  const settings = { ...context.settings, REDIS_URL: 'redis://127.0.0.1:1' };
+  return Array.from({ length: count }, () =>
+    startRegistrations(count === 1 ? context : { ...context, settings }),
+  );
 }
