@@ -3,6 +3,7 @@ import { readDrachtioQuestion } from '#control-plane/calls/admission/drachtio-qu
 import { parameter, parseUri, uriOf } from '#telephony/embedded/message.ts';
 import { readMessage } from '#telephony/embedded/read-message.ts';
 import { parseVia } from '#telephony/embedded/via.ts';
+import { readRegisterAnswer } from '#telephony/registration/register-answer.ts';
 import { growthOf, MOST_GROWTH, repeated } from './growth.ts';
 import { HOSTILE_TOKENS, USUAL_CHARS } from './tokens.ts';
 
@@ -28,6 +29,17 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   'a parameter behind an escaped quote': (text) => parameter(`"${text.replaceAll('"', '\\"')}`, 'tag'),
   'an address': (text) => [uriOf(text), parseUri(`sip:${text}`)],
   'a Via value': (text) => parseVia(`SIP/2.0/UDP a;b=${text}`),
+  'an answer of a registrar': (text) =>
+    ['Contact', 'Via', 'Expires', 'Service-Route', 'WWW-Authenticate'].map((name) =>
+      readRegisterAnswer({
+        status: name === 'WWW-Authenticate' ? 401 : 200,
+        reason: text,
+        headers: [{ name, value: name === 'WWW-Authenticate' ? `Digest ${text}` : text }],
+        sourceAddress: '203.0.113.9',
+        contact: null,
+        server: 'sip-1',
+      }),
+    ),
   'a message as drachtio-server posts it': (text) =>
     readDrachtioQuestion(request('INVITE sip:a@b SIP/2.0', { ...LINES, From: text }), {
       source_address: '203.0.113.9',
