@@ -4,7 +4,7 @@
  */
 import { promises as dns, type NaptrRecord } from 'node:dns';
 import { isIP } from 'node:net';
-import { type LookUpSrv } from '../next-hops.ts';
+import type { LookUpSrv } from '../next-hops.ts';
 import { readSipUri } from '../sip-address.ts';
 import { type TenantHostDeps, tenantHops } from '../tenant-hosts.ts';
 

@@ -62,7 +62,7 @@ export async function createRegistration(
     updated_at: at,
   };
   await withinQuota(context, { kind: 'sipRegistrations', owner: owner.teamId, id }, () =>
-    context.models.sipRegistrations.create(registration).catch(numberTaken),
+    context.models.sipRegistrations.create(registration).catch(explained(context, registration)),
   );
   context.workSignals.notify('sip-registrations');
   return registration;
@@ -103,7 +103,7 @@ export async function patchRegistration(
         { returnDocument: 'after' },
       )
       .lean<SipRegistrationDocument>()
-      .catch(numberTaken);
+      .catch(explained(context, { ...before, ...given }));
     if (!saved) continue;
     context.workSignals.notify('sip-registrations');
     return saved;
@@ -193,8 +193,15 @@ async function checkNumber(context: Context, teamId: string, numberId: string | 
     throw invalidField(['phone_number_id'], 'must be an imported number: a bought one has its carrier');
 }
 
-function numberTaken(error: unknown): never {
-  throw isDuplicateKey(error)
-    ? invalidField(['phone_number_id'], 'this number has another registration')
-    : error;
+/** Throws `InvalidRequest` if the store refused a number that belongs to another registration. */
+function explained(
+  { models }: Pick<Context, 'models'>,
+  { _id, phone_number_id }: Pick<SipRegistrationDocument, '_id' | 'phone_number_id'>,
+): (error: unknown) => Promise<never> {
+  return async (error) => {
+    const other = { phone_number_id, _id: { $ne: _id } };
+    const isTaken =
+      isDuplicateKey(error) && phone_number_id !== null && (await models.sipRegistrations.exists(other));
+    throw isTaken ? invalidField(['phone_number_id'], 'this number has another registration') : error;
+  };
 }
