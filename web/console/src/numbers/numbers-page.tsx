@@ -1,4 +1,4 @@
-/** Phone numbers: the agent that answers each, and buying, importing and releasing numbers. */
+/** Phone numbers: the agent that answers each; buying, importing and releasing numbers; connected PBXs. */
 import { Button, Group, Modal, Select, Table, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { call } from '../api/client.ts';
@@ -11,7 +11,9 @@ import { Page } from '../parts/page.tsx';
 import { Empty, LoadedList } from '../parts/states.tsx';
 import { DataTable } from '../parts/table.tsx';
 import { BuyNumber } from './buy-number.tsx';
+import { ConnectPbx } from './connect-pbx.tsx';
 import { ImportNumber } from './import-number.tsx';
+import { PbxLines } from './pbx-lines.tsx';
 
 const NUMBERS = '/v1/agent/phone-numbers';
 
@@ -24,6 +26,7 @@ interface NumberList {
 export default function NumbersPage() {
   const [isBuying, buying] = useDisclosure(false);
   const [isImporting, importing] = useDisclosure(false);
+  const [isConnecting, connecting] = useDisclosure(false);
   const list = useList<NumberList, PhoneNumber>(NUMBERS, (answer) => answer.phone_numbers);
   const agents = useRead<{ agents: Agent[] }>('/v1/agent/agents', { query: { page_size: 100 } });
   return (
@@ -32,6 +35,9 @@ export default function NumbersPage() {
       intro="Who answers which number."
       actions={
         <>
+          <Button variant="default" onClick={connecting.open}>
+            Connect a PBX
+          </Button>
           <Button variant="default" onClick={importing.open}>
             Import
           </Button>
@@ -55,6 +61,16 @@ export default function NumbersPage() {
           </DataTable>
         )}
       </LoadedList>
+      <PbxLines numbers={list.rows ?? []} />
+      <Modal
+        opened={isConnecting}
+        onClose={connecting.close}
+        title="Connect a PBX by a registration"
+        size="lg"
+        centered
+      >
+        <ConnectPbx numbers={list.rows ?? []} onDone={connecting.close} />
+      </Modal>
       <Modal opened={isBuying} onClose={buying.close} title="Buy a number" size="lg" centered>
         <BuyNumber onDone={buying.close} />
       </Modal>
