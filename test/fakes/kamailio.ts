@@ -145,7 +145,7 @@ request_route {
     if (!pv_proxy_authenticate("$fd", "${PBX_PASSWORD}", "0")) { proxy_challenge("$fd", "1"); exit; }
     consume_credentials();
   }
-  if ($rU =~ "^\\+") $rU = "alice";
+  if ($rU =~ "^[+]") $rU = "alice";
   record_route();
   if (!lookup("location")) { sl_send_reply("404", "Not Found"); exit; }
   t_relay();
