@@ -114,11 +114,6 @@ function createCallMetrics(meters: Meters) {
       help: 'Text messages: received for an agent, ignored, sent, and what became of the sent ones.',
       labels: { outcome: ['received', 'ignored', 'sent', 'delivered', 'failed'] },
     }),
-    sipRegistrations: meters.counter({
-      name: 'parley_sip_registrations_total',
-      help: 'Attempts to register at PBXs by their outcome; unsent: no worker has signalling.',
-      labels: { outcome: ['registered', 'failed', 'refused', 'unsent'] },
-    }),
     dials: meters.counter({
       name: 'parley_dials_total',
       help: 'Outbound dials by their outcome.',
@@ -243,6 +238,11 @@ function createQualityMetrics(meters: Meters) {
     unheardCalls: meters.counter({
       name: 'parley_calls_unheard_total',
       help: 'Phone calls in which nothing was heard from the caller.',
+    }),
+    sipRegistrations: meters.counter({
+      name: 'parley_sip_registrations_total',
+      help: 'Attempts to register at PBXs by their outcome; unsent: no worker has signalling.',
+      labels: { outcome: ['registered', 'failed', 'refused', 'unsent'] },
     }),
   };
 }

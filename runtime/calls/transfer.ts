@@ -202,7 +202,7 @@ class RunningTransfer implements Transfer {
         toUri: route.dial_uri,
         guard: route.guard,
         fromNumber: plan.transfer?.from_number ?? '',
-        line: route.line && dialLine(route.line),
+        line: dialLine(route.line),
         headers: route.headers,
         credentials: credentialsOf(route),
         recording: plan.record_audio ? { firstSegment: 0, of: 'human' } : null,

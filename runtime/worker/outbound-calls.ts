@@ -51,7 +51,7 @@ function requestOf(plan: CallPlan, transport: Transport) {
     toUri: to_uri,
     guard,
     fromNumber: from_number,
-    line: line && dialLine(line),
+    line: dialLine(line),
     headers,
     credentials: username === null || password === null ? null : { username, password },
     recording: plan.record_audio ? { firstSegment: 0 } : null,

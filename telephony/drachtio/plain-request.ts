@@ -4,6 +4,15 @@ import { headerList, parseMessage, uriOf } from '../embedded/message.ts';
 import type { PlainRequest, PlainResponse } from '../signalling.ts';
 import type { ServerConnection } from './server-connection.ts';
 
+/** Its types ask for the socket of the server, of which there is one. */
+interface PlainSrf {
+  request(
+    uri: string,
+    options: { readonly method: string; readonly proxy: string; readonly headers: Record<string, string> },
+    onSent: (error: unknown, sent: Srf.SrfRequest) => void,
+  ): void;
+}
+
 /** Sends it through this server. Rejects if it could not be sent, or the server is lost before an answer. */
 export function sendPlainRequest(
   server: ServerConnection,
@@ -16,7 +25,7 @@ export function sendPlainRequest(
       return;
     }
     const contact = contactOf(rawOf(sent));
-    sent.on('response', (response: Srf.SrfResponse) => {
+    const onResponse = (response: Srf.SrfResponse) => {
       if (response.status < 200) return;
       const { source_address: sourceAddress } = response as unknown as { readonly source_address: string };
       const message = parseMessage(rawOf(response));
@@ -28,10 +37,12 @@ export function sendPlainRequest(
         contact,
         server: server.name,
       });
-    });
+    };
+    sent.on('response' as 'cancel', onResponse as never);
   };
   const options = { method, proxy: nextHop, headers: { ...headers } };
-  server.srf.request(uri, options as never, onSent as never);
+  const { srf } = server as unknown as { readonly srf: PlainSrf };
+  srf.request(uri, options, onSent);
   return server.whileConnected(promise);
 }
 

@@ -63,7 +63,10 @@ export async function registrarHops(
  */
 async function transportsOf(
   host: string,
-  { lookUpNaptr, lookUpSrv }: { readonly lookUpNaptr: LookUpNaptr; readonly lookUpSrv?: LookUpSrv | undefined },
+  {
+    lookUpNaptr,
+    lookUpSrv,
+  }: { readonly lookUpNaptr: LookUpNaptr; readonly lookUpSrv?: LookUpSrv | undefined },
 ): Promise<SipTransport[]> {
   const place = readSipUri(`sip:${host}`);
   if (!place || place.port !== null || isIP(place.host) !== 0) return ['udp'];

@@ -134,7 +134,10 @@ function counted(round: Round): Round {
   return { ...round, requests: round.requests + 1 };
 }
 
-function failureOf({ status, text, retryAfterSeconds }: RegisterAnswer, is: RoundFailure['is']): RoundFailure {
+function failureOf(
+  { status, text, retryAfterSeconds }: RegisterAnswer,
+  is: RoundFailure['is'],
+): RoundFailure {
   return { is, status, text: `The registrar answered ${text}`, retryAfterSeconds };
 }
 
@@ -188,7 +191,8 @@ function afterSuccess(round: Round, answer: RegisterAnswer, { token, contact }: 
   // Registrars and gateways in between rewrite Contacts.
   const own = sent ?? ours[0];
   const grantedSeconds = own?.expiresSeconds ?? answer.expiresSeconds ?? round.askedSeconds;
-  if (grantedSeconds === 0) return refused(answer, 'The registrar accepted the registration for 0 seconds', round);
+  if (grantedSeconds === 0)
+    return refused(answer, 'The registrar accepted the registration for 0 seconds', round);
   const leftOver = sent ? ours.filter((each) => each !== sent).map(({ uri }) => uri) : [];
   return tidied({
     ...round,

@@ -207,7 +207,11 @@ function nextDue(state: RegistrationState, { nowMs, random, keepAliveSeconds }: 
   return Math.min(refresh, nowMs + seconds * 1_000);
 }
 
-function afterFailure(state: RegistrationState, failure: RoundFailure, planning: Planning): RegistrationState {
+function afterFailure(
+  state: RegistrationState,
+  failure: RoundFailure,
+  planning: Planning,
+): RegistrationState {
   const { nowMs } = planning;
   const failures = state.failures + 1;
   const isFinal = failure.is === 'refused' && (!state.hasSucceeded || failures >= PATIENCE);

@@ -45,7 +45,15 @@ it('lists the registrations with their state and last error', async () => {
 });
 
 it('connects an account with the password of the environment and the number that was named', async () => {
-  const args = ['pbx', 'connect', '204@pbx.example.com:5070', '--number', '+4930123456', '--transport', 'tcp'];
+  const args = [
+    'pbx',
+    'connect',
+    '204@pbx.example.com:5070',
+    '--number',
+    '+4930123456',
+    '--transport',
+    'tcp',
+  ];
   const { bodies } = await run(args, { PBX_PASSWORD: 'secret' });
   const account = { registrar: 'pbx.example.com:5070', username: '204', password: 'secret' };
   expect(bodies).toEqual([{ ...account, transport: 'tcp', phone_number_id: 'n1' }]);

@@ -108,10 +108,7 @@ export const numberRecord = z.object({
 });
 
 /** Converts a number to its record. `isRegistered`: a registration at a PBX belongs to it. */
-export function toNumberRecord(
-  number: NumberDocument,
-  isRegistered = false,
-): z.output<typeof numberRecord> {
+export function toNumberRecord(number: NumberDocument, isRegistered = false): z.output<typeof numberRecord> {
   const { sip } = number;
   return {
     phone_number_id: number._id,

@@ -186,10 +186,7 @@ function registerNumberRecords(app: ApiServer, context: Context): void {
     '/v1/agent/phone-numbers/:phone_number_id',
     { schema: { tags: ['phone numbers'], params: numberPath, response: { 200: numberRecord } } },
     async (request) =>
-      recordOf(
-        context,
-        await findNumber(context, callerOf(request).teamId, request.params.phone_number_id),
-      ),
+      recordOf(context, await findNumber(context, callerOf(request).teamId, request.params.phone_number_id)),
   );
 
   app.patch(

@@ -69,7 +69,10 @@ function findHops({ settings, egress }: Context): HopsOf {
   const lookUps = { lookUpSrv: createSrvLookUp(), lookUpNaptr: createNaptrLookUp() };
   const isIpv6 = isIP(settings.SIP_HOST) === 6;
   return (host, transport) =>
-    registrarHops({ host, transport }, { ...tenantGuard({ settings }), ...lookUps, egress, isIpv6, random: Math.random });
+    registrarHops(
+      { host, transport },
+      { ...tenantGuard({ settings }), ...lookUps, egress, isIpv6, random: Math.random },
+    );
 }
 
 class RegistrationKeeper {
@@ -146,7 +149,11 @@ class RegistrationKeeper {
     isPing: boolean,
     { outcome, sent }: NonNullable<RanRound>,
   ): RegistrationState {
-    const planning: Planning = { nowMs: this.#context.clock.wallTime(), random: Math.random, keepAliveSeconds };
+    const planning: Planning = {
+      nowMs: this.#context.clock.wallTime(),
+      random: Math.random,
+      keepAliveSeconds,
+    };
     const isLost = isPing && (outcome.is === 'failed' || outcome.is === 'refused');
     return isLost ? afterLostPing(state, planning) : afterRound(state, outcome, { sent, planning });
   }

@@ -34,7 +34,12 @@ export function registerSipRegistrationRoutes(app: ApiServer, context: Context):
     BASE,
     {
       config: { access: 'beta' },
-      schema: { tags, headers: keyedHeaders, body: registrationCreate, response: { 201: registrationRecord } },
+      schema: {
+        tags,
+        headers: keyedHeaders,
+        body: registrationCreate,
+        response: { 201: registrationRecord },
+      },
     },
     async (request, reply) => {
       const owner = callerOf(request);
@@ -64,8 +69,11 @@ export function registerSipRegistrationRoutes(app: ApiServer, context: Context):
     },
   );
 
-  app.get(ONE, { schema: { tags, params: registrationPath, response: { 200: registrationRecord } } }, async (request) =>
-    recordOf(await findRegistration(context, callerOf(request).teamId, request.params.sip_registration_id)),
+  app.get(
+    ONE,
+    { schema: { tags, params: registrationPath, response: { 200: registrationRecord } } },
+    async (request) =>
+      recordOf(await findRegistration(context, callerOf(request).teamId, request.params.sip_registration_id)),
   );
 
   app.patch(

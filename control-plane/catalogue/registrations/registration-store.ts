@@ -103,7 +103,7 @@ export async function patchRegistration(
         { returnDocument: 'after' },
       )
       .lean<SipRegistrationDocument>()
-      .catch(explained(context, { ...before, ...given }));
+      .catch(explained(context, { _id: id, phone_number_id: given.phone_number_id ?? null }));
     if (!saved) continue;
     context.workSignals.notify('sip-registrations');
     return saved;

@@ -80,7 +80,16 @@ async function run(
   let sent: SentBy | null = null;
   for (;;) {
     const hop = course.hops[course.index];
-    if (!hop) return { outcome: { is: 'failed', status: null, text: 'The registrar has no address', retryAfterSeconds: null }, sent };
+    if (!hop)
+      return {
+        outcome: {
+          is: 'failed',
+          status: null,
+          text: 'The registrar has no address',
+          retryAfterSeconds: null,
+        },
+        sent,
+      };
     const cseq = await deps.nextCseq();
     if (cseq === null) return null;
     const response = await send(deps, { registration, round, hop, uri: course.uri, cseq });

@@ -57,7 +57,10 @@ describeServers([], 'a request outside any call', (start) => {
   });
 
   it('brings every header of the answer, those of one name apart', async () => {
-    const challenges = ['WWW-Authenticate: Digest realm="a", nonce="1"', 'WWW-Authenticate: Digest realm="b", nonce="2"'];
+    const challenges = [
+      'WWW-Authenticate: Digest realm="a", nonce="1"',
+      'WWW-Authenticate: Digest realm="b", nonce="2"',
+    ];
     registrar.use(() => ({ status: 401, lines: challenges }));
     const { status, headers } = await register(1);
     expect(status).toBe(401);

@@ -26,7 +26,12 @@ async function registrarOf(script: Script): Promise<Registrar> {
 }
 
 async function register(registrar: Registrar, more: Record<string, unknown> = {}) {
-  const account = { registrar: registrar.address, username: '204', password: 'secret', keep_alive_seconds: 0 };
+  const account = {
+    registrar: registrar.address,
+    username: '204',
+    password: 'secret',
+    keep_alive_seconds: 0,
+  };
   return bench.register({ ...account, ...more });
 }
 

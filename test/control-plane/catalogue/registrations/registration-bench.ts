@@ -3,10 +3,10 @@
  * sends the requests. Only the clock of the control plane is the test's.
  */
 import { randomUUID } from 'node:crypto';
+import { fault } from '#config/errors.ts';
 import { startRegistrations } from '#control-plane/catalogue/registrations/keep-registrations.ts';
 import type { BackgroundLoop } from '#control-plane/platform/background/background-loop.ts';
 import type { Context } from '#control-plane/platform/context.ts';
-import { fault } from '#config/errors.ts';
 import { sipResponse } from '#protocol/sip-request.ts';
 import type { WorkerMessage } from '#protocol/worker-link.ts';
 import { CallRequests, type CallRequestsDeps } from '#runtime/worker/call-requests.ts';

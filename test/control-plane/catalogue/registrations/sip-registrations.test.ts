@@ -1,7 +1,14 @@
 /** SIP registrations over the API, and their upkeep in the background. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { header } from '#telephony/embedded/message.ts';
-import { accepted, challenged, contactOf, proves, type Registrar, startRegistrar } from '#test/fakes/registrar.ts';
+import {
+  accepted,
+  challenged,
+  contactOf,
+  proves,
+  type Registrar,
+  startRegistrar,
+} from '#test/fakes/registrar.ts';
 import { insertNumber, sipOf } from '../../test-numbers.ts';
 import { openRegistrationBench, REGISTRATIONS, type RegistrationBench } from './registration-bench.ts';
 
@@ -42,7 +49,9 @@ describe('a SIP registration', () => {
     expect(header(first!, 'call-id')).toBe(header(second!, 'call-id'));
     expect([header(first!, 'cseq'), header(second!, 'cseq')]).toEqual(['1 REGISTER', '2 REGISTER']);
     expect(contactOf(second!)).toBe(shown.contact);
-    expect(shown.contact).toMatch(new RegExp(`^sip:[0-9a-f]{30}@127\\.0\\.0\\.1:${bench.signalling.sipPort}$`));
+    expect(shown.contact).toMatch(
+      new RegExp(`^sip:[0-9a-f]{30}@127\\.0\\.0\\.1:${bench.signalling.sipPort}$`),
+    );
   });
 
   it('never shows its password, and stores it sealed', async () => {
@@ -79,7 +88,10 @@ describe('a SIP registration', () => {
     expect(await bench.read(id)).toMatchObject({
       state: 'refused',
       registered_until: null,
-      last_error: { sip_status: 401, message: expect.stringContaining('does not accept the username and password') },
+      last_error: {
+        sip_status: 401,
+        message: expect.stringContaining('does not accept the username and password'),
+      },
     });
     const url = `${REGISTRATIONS}/${id}`;
     await bench.api.request('PATCH', url, { key: bench.user.key, body: { password: 'secret-204' } });
@@ -140,7 +152,9 @@ describe('a SIP registration', () => {
     const again = { ...account(), username: '205', phone_number_id: number };
     const second = await bench.api.request('POST', REGISTRATIONS, { key: bench.user.key, body: again });
     expect([second.status, second.text]).toEqual([422, expect.stringContaining('has another registration')]);
-    const shown = await bench.api.request('GET', `/v1/agent/phone-numbers/${number}`, { key: bench.user.key });
+    const shown = await bench.api.request('GET', `/v1/agent/phone-numbers/${number}`, {
+      key: bench.user.key,
+    });
     expect(shown.body.supports_outbound).toBe(true);
   });
 });

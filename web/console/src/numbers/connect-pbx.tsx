@@ -22,20 +22,13 @@ const TRANSPORTS = [
   { value: 'tls', label: 'TLS' },
 ];
 
-export function ConnectPbx({
-  numbers,
-  onDone,
-}: {
-  numbers: readonly PhoneNumber[];
-  onDone: () => void;
-}) {
+export function ConnectPbx({ numbers, onDone }: { numbers: readonly PhoneNumber[]; onDone: () => void }) {
   const [fields, setFields] = useState(FIELDS);
   const [transport, setTransport] = useState('auto');
   const [numberId, setNumberId] = useState<string | null>(null);
   const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value.trim() !== ''));
   const create = useChange(
-    () =>
-      call('POST', '/v1/agent/sip-registrations', { ...given, transport, phone_number_id: numberId }),
+    () => call('POST', '/v1/agent/sip-registrations', { ...given, transport, phone_number_id: numberId }),
     {
       touches: ['/v1/agent/sip-registrations', '/v1/agent/phone-numbers'],
       done: 'Registering; the state follows within seconds',
