@@ -53,6 +53,7 @@ const availableNumber = z.object({
 export function registerNumberRoutes(app: ApiServer, context: Context): void {
   registerNumberSearch(app, context);
   registerNumberRecords(app, context);
+  registerSipConfig(app, context);
 
   app.post(
     '/v1/agent/phone-numbers',
@@ -215,7 +216,9 @@ function registerNumberRecords(app: ApiServer, context: Context): void {
       return recordOf(context, await changeNumber(context, number, { ...change, sms: kept }));
     },
   );
+}
 
+function registerSipConfig(app: ApiServer, context: Context): void {
   app.put(
     '/v1/agent/phone-numbers/:phone_number_id/sip-config',
     {

@@ -9,7 +9,6 @@ import {
   type Registrar,
   startRegistrar,
 } from '#test/fakes/registrar.ts';
-import { insertNumber, sipOf } from '../../test-numbers.ts';
 import { openRegistrationBench, REGISTRATIONS, type RegistrationBench } from './registration-bench.ts';
 
 let bench: RegistrationBench;
@@ -147,7 +146,13 @@ describe('a SIP registration', () => {
   });
 
   it('belongs to one imported number, from which calls then go out', async () => {
-    const number = await insertNumber(bench.api, bench.user, { provider: 'sip', sip: sipOf() });
+    const trunkless = { provider: 'sip', inbound_allowed_addresses: ['203.0.113.20'] };
+    const imported = await bench.api.request('POST', '/v1/agent/phone-numbers', {
+      key: bench.user.key,
+      body: { ...trunkless, phone_number: '+4930123456' },
+    });
+    const number: string = imported.body.phone_number_id;
+    expect(imported.body.supports_outbound).toBe(false);
     await bench.register({ ...account(), phone_number_id: number });
     const again = { ...account(), username: '205', phone_number_id: number };
     const second = await bench.api.request('POST', REGISTRATIONS, { key: bench.user.key, body: again });
