@@ -3,6 +3,7 @@
  * the phone 700.
  */
 import { expect } from 'vitest';
+import { resample } from '#media/dsp/pcm.ts';
 import type { Leg } from '#media/leg/leg.ts';
 import { answerInboundCall, type InboundCall, type InboundCallDeps } from '#telephony/inbound-call.ts';
 import type { Signalling } from '#telephony/signalling.ts';
@@ -44,11 +45,12 @@ export async function expectPhoneHeard(leg: Leg, log: LegLog): Promise<void> {
     do: 'play',
     replyId: 'greeting',
     pieceId: 1,
-    samples: tone(AGENT_HZ, 1_000),
+    samples: resample(tone(AGENT_HZ, 1_000), RATE_HZ, leg.outRateHz),
     marks: new Int32Array(0),
     last: true,
   });
-  const heard = () => Int16Array.from(log.all('audio').flatMap((event) => [...event.samples]));
+  const heard = () =>
+    resample(Int16Array.from(log.all('audio').flatMap((event) => [...event.samples])), leg.inRateHz, RATE_HZ);
   await expect.poll(() => power(heard(), PHONE_HZ), PATIENCE).toBeGreaterThan(AUDIBLE);
   expect(power(heard(), AGENT_HZ)).toBeLessThan(power(heard(), PHONE_HZ) / 100);
   await log.next('playout.finished');
