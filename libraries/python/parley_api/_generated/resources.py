@@ -2646,6 +2646,138 @@ class Sessions(Resource):
         return self._transport.json(call, options)
 
 
+class SipRegistrations(Resource):
+    """Methods of `parley.sip_registrations`."""
+
+    def list(
+        self,
+        *,
+        cursor: str = OMITTED,
+        page: int = OMITTED,
+        page_size: int = OMITTED,
+        include_total: bool = OMITTED,
+        phone_number_id: str = OMITTED,
+        options: RequestOptions = RequestOptions(),
+    ) -> Pages[api.SipRegistrationPage, api.SipRegistration]:
+        """List SIP registrations. The registrations of the team at PBXs and carriers, newest first, each with
+        its state and last error.
+        """
+        call = Call(
+            "GET",
+            "/v1/agent/sip-registrations",
+            query=given({
+                "cursor": cursor,
+                "page": page,
+                "page_size": page_size,
+                "include_total": include_total,
+                "phone_number_id": phone_number_id,
+            }),
+            is_repeatable=True,
+        )
+        return self._transport.pages(call, options, "sip_registrations")
+
+    def create(
+        self,
+        *,
+        registrar: str,
+        username: str,
+        password: str,
+        label: str = OMITTED,
+        auth_username: Union[str, None] = OMITTED,
+        outbound_proxy: Union[str, None] = OMITTED,
+        transport: Literal["auto", "udp", "tcp", "tls"] = OMITTED,
+        expires_seconds: int = OMITTED,
+        keep_alive_seconds: Union[Literal[0], int] = OMITTED,
+        phone_number_id: Union[str, None] = OMITTED,
+        options: RequestOptions = RequestOptions(),
+    ) -> api.SipRegistration:
+        """Connect a PBX. Registers at a PBX or a carrier with a username and a password, at once and for as
+        long as the registration exists. Calls to the account then reach the agent of its number, and calls
+        from that number go out under the account if it has no trunk of its own.
+        """
+        call = Call(
+            "POST",
+            "/v1/agent/sip-registrations",
+            body=given({
+                "registrar": registrar,
+                "username": username,
+                "password": password,
+                "label": label,
+                "auth_username": auth_username,
+                "outbound_proxy": outbound_proxy,
+                "transport": transport,
+                "expires_seconds": expires_seconds,
+                "keep_alive_seconds": keep_alive_seconds,
+                "phone_number_id": phone_number_id,
+            }),
+            takes_key=True,
+        )
+        return self._transport.json(call, options)
+
+    def get(
+        self,
+        sip_registration_id: str,
+        *,
+        options: RequestOptions = RequestOptions(),
+    ) -> api.SipRegistration:
+        """Read a SIP registration. The registration with its state, its expiry and its last error."""
+        call = Call(
+            "GET",
+            route("/v1/agent/sip-registrations/{}", sip_registration_id),
+            is_repeatable=True,
+        )
+        return self._transport.json(call, options)
+
+    def update(
+        self,
+        sip_registration_id: str,
+        *,
+        label: str = OMITTED,
+        password: str = OMITTED,
+        auth_username: Union[str, None] = OMITTED,
+        outbound_proxy: Union[str, None] = OMITTED,
+        transport: Literal["auto", "udp", "tcp", "tls"] = OMITTED,
+        expires_seconds: int = OMITTED,
+        keep_alive_seconds: Union[Literal[0], int] = OMITTED,
+        phone_number_id: Union[str, None] = OMITTED,
+        options: RequestOptions = RequestOptions(),
+    ) -> api.SipRegistration:
+        """Change a SIP registration. Changes the given fields and registers anew, unless only `label` or
+        `phone_number_id` is given. Registrar and username cannot be changed: they are another
+        registration.
+        """
+        call = Call(
+            "PATCH",
+            route("/v1/agent/sip-registrations/{}", sip_registration_id),
+            body=given({
+                "label": label,
+                "password": password,
+                "auth_username": auth_username,
+                "outbound_proxy": outbound_proxy,
+                "transport": transport,
+                "expires_seconds": expires_seconds,
+                "keep_alive_seconds": keep_alive_seconds,
+                "phone_number_id": phone_number_id,
+            }),
+            is_repeatable=True,
+        )
+        return self._transport.json(call, options)
+
+    def delete(
+        self,
+        sip_registration_id: str,
+        *,
+        options: RequestOptions = RequestOptions(),
+    ) -> None:
+        """Delete a SIP registration. Calls are no longer taken at once; the PBX is told in the background."""
+        call = Call(
+            "DELETE",
+            route("/v1/agent/sip-registrations/{}", sip_registration_id),
+            is_repeatable=True,
+        )
+        return self._transport.nothing(call, options)
+
+
 class Speech(Resource):
     """Methods of `parley.speech`."""
 
@@ -3751,6 +3883,7 @@ class Resources:
         self.privacy = Privacy(transport)
         self.refusals = Refusals(transport)
         self.sessions = Sessions(transport)
+        self.sip_registrations = SipRegistrations(transport)
         self.speech = Speech(transport)
         self.test_runs = TestRuns(transport)
         self.tests = Tests(transport)

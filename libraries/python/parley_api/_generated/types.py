@@ -901,6 +901,59 @@ class Session(_Session, total=False):
     """What went wrong in the ended call, as far as facts tell; absent if nothing was found"""
 
 
+class SipRegistrationLastError(TypedDict):
+    message: str
+    """What happened, and what to check"""
+    sip_status: Union[int, None]
+    """SIP status of the answer; null without one"""
+    at: str
+    """When, RFC 3339 UTC"""
+
+
+class SipRegistration(TypedDict):
+    sip_registration_id: str
+    """Id of the SIP registration"""
+    workspace_id: str
+    """Workspace of the resource; resources only refer to others of the same workspace"""
+    label: str
+    """Name of the registration in lists; may be empty."""
+    registrar: str
+    """Domain or address of the PBX, `host` or `host:port`. Without a port its DNS records decide (NAPTR, SRV)
+    """
+    username: str
+    """User at the PBX: usually the extension"""
+    auth_username: Union[str, None]
+    """Name for the digest, if it is not the username; null: the username"""
+    outbound_proxy: Union[str, None]
+    """Where requests are sent instead of the registrar, `host` or `host:port`; null: to the registrar.
+    Another one needs the password again
+    """
+    transport: Literal["auto", "udp", "tcp", "tls"]
+    """Transport to the PBX; `auto` follows its DNS records, or else uses UDP."""
+    expires_seconds: int
+    """Validity to ask for, in seconds. The PBX may grant less or, by a 423, demand more."""
+    keep_alive_seconds: int
+    """Interval of OPTIONS to the PBX, which keep the way through a NAT open, in seconds; 0: none"""
+    phone_number_id: Union[str, None]
+    """The imported number that the calls belong to; null: none, so callers get a busy signal."""
+    state: Literal["registering", "registered", "retrying", "refused"]
+    """`registering` before the first answer, `registered`, `retrying` after a failure that may pass,
+    `refused` by an answer that asks for a change; a refused one is tried again every hour.
+    """
+    registered_until: Union[str, None]
+    """Until when the PBX has accepted the registration, RFC 3339 UTC; null if it is not registered"""
+    next_attempt_at: str
+    """When the PBX is asked next, RFC 3339 UTC"""
+    contact: Union[str, None]
+    """The SIP address at which the PBX calls; null before the first registration"""
+    last_error: Union[SipRegistrationLastError, None]
+    """Why the last attempt failed; null once it has succeeded."""
+    created_at: str
+    """When it was created, RFC 3339 UTC"""
+    updated_at: str
+    """Time of the last change, RFC 3339 UTC."""
+
+
 class TestRunUsage(TypedDict):
     agent_replies: int
     """Replies of the agent; 0 without a result"""
@@ -3844,6 +3897,19 @@ class SessionPage(TypedDict):
     """
 
 
+class SipRegistrationPage(TypedDict):
+    sip_registrations: List[SipRegistration]
+    """SIP registrations of this page"""
+    has_more: bool
+    """Whether more rows follow this page"""
+    next_cursor: Union[str, None]
+    """Value of `cursor` for the next page; null on the last page"""
+    total: Union[int, None]
+    """Number of all matching rows; null when paging by cursor without `include_total`. Long lists are counted
+    up to 100,000
+    """
+
+
 class TestRunRow(TypedDict):
     run_id: str
     """Id of the run"""
@@ -5975,6 +6041,71 @@ class SessionGetVoiceTestQuery(TypedDict, total=False):
     """What must not happen again; absent, the first of these faults that the call has"""
     tool: str
     """Function name of the tool that the agent should have called, for `tool_not_called`"""
+
+
+class SipRegistrationListQuery(TypedDict, total=False):
+    cursor: str
+    """The `next_cursor` of the previous page; cannot be combined with `page`"""
+    page: int
+    """Page number, from 1; cannot be combined with `cursor`. At most 100,000 rows can be skipped, beyond that
+    use `cursor`
+    """
+    page_size: int
+    """Rows per page"""
+    include_total: bool
+    """Whether to fill in `total` without `page` too; with `page` it is always filled in"""
+    phone_number_id: str
+    """Only the registration of this number."""
+
+
+class _SipRegistrationCreateRequest(TypedDict):
+    registrar: str
+    """Domain or address of the PBX, `host` or `host:port`. Without a port its DNS records decide (NAPTR, SRV)
+    """
+    username: str
+    """User at the PBX: usually the extension"""
+    password: str
+    """Password of the account; write-only, stored encrypted"""
+
+
+class SipRegistrationCreateRequest(_SipRegistrationCreateRequest, total=False):
+    label: str
+    """Name of the registration in lists; may be empty."""
+    auth_username: Union[str, None]
+    """Name for the digest, if it is not the username; null: the username"""
+    outbound_proxy: Union[str, None]
+    """Where requests are sent instead of the registrar, `host` or `host:port`; null: to the registrar.
+    Another one needs the password again
+    """
+    transport: Literal["auto", "udp", "tcp", "tls"]
+    """Transport to the PBX; `auto` follows its DNS records, or else uses UDP."""
+    expires_seconds: int
+    """Validity to ask for, in seconds. The PBX may grant less or, by a 423, demand more."""
+    keep_alive_seconds: Union[Literal[0], int]
+    """Interval of OPTIONS to the PBX, which keep the way through a NAT open, in seconds; 0: none"""
+    phone_number_id: Union[str, None]
+    """The imported number that the calls belong to; null: none, so callers get a busy signal."""
+
+
+class SipRegistrationUpdateRequest(TypedDict, total=False):
+    label: str
+    """Name of the registration in lists; may be empty."""
+    password: str
+    """Password of the account; write-only, stored encrypted"""
+    auth_username: Union[str, None]
+    """Name for the digest, if it is not the username; null: the username"""
+    outbound_proxy: Union[str, None]
+    """Where requests are sent instead of the registrar, `host` or `host:port`; null: to the registrar.
+    Another one needs the password again
+    """
+    transport: Literal["auto", "udp", "tcp", "tls"]
+    """Transport to the PBX; `auto` follows its DNS records, or else uses UDP."""
+    expires_seconds: int
+    """Validity to ask for, in seconds. The PBX may grant less or, by a 423, demand more."""
+    keep_alive_seconds: Union[Literal[0], int]
+    """Interval of OPTIONS to the PBX, which keep the way through a NAT open, in seconds; 0: none"""
+    phone_number_id: Union[str, None]
+    """The imported number that the calls belong to; null: none, so callers get a busy signal."""
 
 
 class _SpeechTranscribeRequest(TypedDict):

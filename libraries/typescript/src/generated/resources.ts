@@ -1696,6 +1696,72 @@ export class Sessions extends Resource {
   }
 }
 
+/** Methods of `parley.sipRegistrations`. */
+export class SipRegistrations extends Resource {
+  /**
+   * List SIP registrations. The registrations of the team at PBXs and carriers, newest first, each with its
+   * state and last error.
+   */
+  list(
+    query: Api.SipRegistrationListQuery = {},
+    options: RequestOptions = {},
+  ): List<Api.SipRegistrationPage, Api.SipRegistration> {
+    const call: Call = { method: 'GET', path: '/v1/agent/sip-registrations', query, isRepeatable: true };
+    return this.transport.list(call, options, (page) => page.sip_registrations);
+  }
+
+  /**
+   * Connect a PBX. Registers at a PBX or a carrier with a username and a password, at once and for as long
+   * as the registration exists. Calls to the account then reach the agent of its number, and calls from that
+   * number go out under the account if it has no trunk of its own.
+   */
+  create(
+    body: Api.SipRegistrationCreateRequest,
+    options: RequestOptions = {},
+  ): Promise<Api.SipRegistration> {
+    const call: Call = { method: 'POST', path: '/v1/agent/sip-registrations', body, takesKey: true };
+    return this.transport.json(call, options);
+  }
+
+  /** Read a SIP registration. The registration with its state, its expiry and its last error. */
+  get(sipRegistrationId: string, options: RequestOptions = {}): Promise<Api.SipRegistration> {
+    const call: Call = {
+      method: 'GET',
+      path: route`/v1/agent/sip-registrations/${sipRegistrationId}`,
+      isRepeatable: true,
+    };
+    return this.transport.json(call, options);
+  }
+
+  /**
+   * Change a SIP registration. Changes the given fields and registers anew, unless only `label` or
+   * `phone_number_id` is given. Registrar and username cannot be changed: they are another registration.
+   */
+  update(
+    sipRegistrationId: string,
+    body: Api.SipRegistrationUpdateRequest = {},
+    options: RequestOptions = {},
+  ): Promise<Api.SipRegistration> {
+    const call: Call = {
+      method: 'PATCH',
+      path: route`/v1/agent/sip-registrations/${sipRegistrationId}`,
+      body,
+      isRepeatable: true,
+    };
+    return this.transport.json(call, options);
+  }
+
+  /** Delete a SIP registration. Calls are no longer taken at once; the PBX is told in the background. */
+  delete(sipRegistrationId: string, options: RequestOptions = {}): Promise<void> {
+    const call: Call = {
+      method: 'DELETE',
+      path: route`/v1/agent/sip-registrations/${sipRegistrationId}`,
+      isRepeatable: true,
+    };
+    return this.transport.nothing(call, options);
+  }
+}
+
 /** Methods of `parley.speech`. */
 export class Speech extends Resource {
   /**
@@ -2196,6 +2262,7 @@ export class Resources {
   readonly privacy: Privacy;
   readonly refusals: Refusals;
   readonly sessions: Sessions;
+  readonly sipRegistrations: SipRegistrations;
   readonly speech: Speech;
   readonly testRuns: TestRuns;
   readonly tests: Tests;
@@ -2224,6 +2291,7 @@ export class Resources {
     this.privacy = new Privacy(transport);
     this.refusals = new Refusals(transport);
     this.sessions = new Sessions(transport);
+    this.sipRegistrations = new SipRegistrations(transport);
     this.speech = new Speech(transport);
     this.testRuns = new TestRuns(transport);
     this.tests = new Tests(transport);

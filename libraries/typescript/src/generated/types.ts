@@ -951,6 +951,62 @@ export interface Session {
   tags?: SessionTag[] | undefined;
 }
 
+export interface SipRegistrationLastError {
+  /** What happened, and what to check */
+  message: string;
+  /** SIP status of the answer; null without one */
+  sip_status: number | null;
+  /** When, RFC 3339 UTC */
+  at: string;
+}
+
+export interface SipRegistration {
+  /** Id of the SIP registration */
+  sip_registration_id: string;
+  /** Workspace of the resource; resources only refer to others of the same workspace */
+  workspace_id: string;
+  /** Name of the registration in lists; may be empty. */
+  label: string;
+  /**
+   * Domain or address of the PBX, `host` or `host:port`. Without a port its DNS records decide (NAPTR, SRV)
+   */
+  registrar: string;
+  /** User at the PBX: usually the extension */
+  username: string;
+  /** Name for the digest, if it is not the username; null: the username */
+  auth_username: string | null;
+  /**
+   * Where requests are sent instead of the registrar, `host` or `host:port`; null: to the registrar. Another
+   * one needs the password again
+   */
+  outbound_proxy: string | null;
+  /** Transport to the PBX; `auto` follows its DNS records, or else uses UDP. */
+  transport: 'auto' | 'udp' | 'tcp' | 'tls';
+  /** Validity to ask for, in seconds. The PBX may grant less or, by a 423, demand more. */
+  expires_seconds: number;
+  /** Interval of OPTIONS to the PBX, which keep the way through a NAT open, in seconds; 0: none */
+  keep_alive_seconds: number;
+  /** The imported number that the calls belong to; null: none, so callers get a busy signal. */
+  phone_number_id: string | null;
+  /**
+   * `registering` before the first answer, `registered`, `retrying` after a failure that may pass, `refused`
+   * by an answer that asks for a change; a refused one is tried again every hour.
+   */
+  state: 'registering' | 'registered' | 'retrying' | 'refused';
+  /** Until when the PBX has accepted the registration, RFC 3339 UTC; null if it is not registered */
+  registered_until: string | null;
+  /** When the PBX is asked next, RFC 3339 UTC */
+  next_attempt_at: string;
+  /** The SIP address at which the PBX calls; null before the first registration */
+  contact: string | null;
+  /** Why the last attempt failed; null once it has succeeded. */
+  last_error: SipRegistrationLastError | null;
+  /** When it was created, RFC 3339 UTC */
+  created_at: string;
+  /** Time of the last change, RFC 3339 UTC. */
+  updated_at: string;
+}
+
 export interface TestRunUsage {
   /** Replies of the agent; 0 without a result */
   agent_replies: number;
@@ -4047,6 +4103,20 @@ export interface SessionPage {
   total: number | null;
 }
 
+export interface SipRegistrationPage {
+  /** SIP registrations of this page */
+  sip_registrations: SipRegistration[];
+  /** Whether more rows follow this page */
+  has_more: boolean;
+  /** Value of `cursor` for the next page; null on the last page */
+  next_cursor: string | null;
+  /**
+   * Number of all matching rows; null when paging by cursor without `include_total`. Long lists are counted
+   * up to 100,000
+   */
+  total: number | null;
+}
+
 export interface TestRunRow {
   /** Id of the run */
   run_id: string;
@@ -6290,6 +6360,72 @@ export interface SessionGetVoiceTestQuery {
   fault?: 'cut_off' | 'missed_interruption' | 'silence' | 'tool_not_called' | undefined;
   /** Function name of the tool that the agent should have called, for `tool_not_called` */
   tool?: string | undefined;
+}
+
+export interface SipRegistrationListQuery {
+  /** The `next_cursor` of the previous page; cannot be combined with `page` */
+  cursor?: string | undefined;
+  /**
+   * Page number, from 1; cannot be combined with `cursor`. At most 100,000 rows can be skipped, beyond that
+   * use `cursor`
+   */
+  page?: number | undefined;
+  /** Rows per page */
+  page_size?: number | undefined;
+  /** Whether to fill in `total` without `page` too; with `page` it is always filled in */
+  include_total?: boolean | undefined;
+  /** Only the registration of this number. */
+  phone_number_id?: string | undefined;
+}
+
+export interface SipRegistrationCreateRequest {
+  /**
+   * Domain or address of the PBX, `host` or `host:port`. Without a port its DNS records decide (NAPTR, SRV)
+   */
+  registrar: string;
+  /** User at the PBX: usually the extension */
+  username: string;
+  /** Password of the account; write-only, stored encrypted */
+  password: string;
+  /** Name of the registration in lists; may be empty. */
+  label?: string | undefined;
+  /** Name for the digest, if it is not the username; null: the username */
+  auth_username?: string | null | undefined;
+  /**
+   * Where requests are sent instead of the registrar, `host` or `host:port`; null: to the registrar. Another
+   * one needs the password again
+   */
+  outbound_proxy?: string | null | undefined;
+  /** Transport to the PBX; `auto` follows its DNS records, or else uses UDP. */
+  transport?: 'auto' | 'udp' | 'tcp' | 'tls' | undefined;
+  /** Validity to ask for, in seconds. The PBX may grant less or, by a 423, demand more. */
+  expires_seconds?: number | undefined;
+  /** Interval of OPTIONS to the PBX, which keep the way through a NAT open, in seconds; 0: none */
+  keep_alive_seconds?: 0 | number | undefined;
+  /** The imported number that the calls belong to; null: none, so callers get a busy signal. */
+  phone_number_id?: string | null | undefined;
+}
+
+export interface SipRegistrationUpdateRequest {
+  /** Name of the registration in lists; may be empty. */
+  label?: string | undefined;
+  /** Password of the account; write-only, stored encrypted */
+  password?: string | undefined;
+  /** Name for the digest, if it is not the username; null: the username */
+  auth_username?: string | null | undefined;
+  /**
+   * Where requests are sent instead of the registrar, `host` or `host:port`; null: to the registrar. Another
+   * one needs the password again
+   */
+  outbound_proxy?: string | null | undefined;
+  /** Transport to the PBX; `auto` follows its DNS records, or else uses UDP. */
+  transport?: 'auto' | 'udp' | 'tcp' | 'tls' | undefined;
+  /** Validity to ask for, in seconds. The PBX may grant less or, by a 423, demand more. */
+  expires_seconds?: number | undefined;
+  /** Interval of OPTIONS to the PBX, which keep the way through a NAT open, in seconds; 0: none */
+  keep_alive_seconds?: 0 | number | undefined;
+  /** The imported number that the calls belong to; null: none, so callers get a busy signal. */
+  phone_number_id?: string | null | undefined;
 }
 
 export interface SpeechTranscribeRequest {

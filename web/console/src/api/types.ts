@@ -1836,6 +1836,32 @@ export type SessionList = {
   total: number | null;
 };
 
+/** Response of `GET /v1/agent/sip-registrations/{sip_registration_id}`. */
+export type SipRegistration = {
+  sip_registration_id: string;
+  workspace_id: string;
+  label: string;
+  registrar: string;
+  username: string;
+  auth_username: string | null;
+  outbound_proxy: string | null;
+  transport: "auto" | "udp" | "tcp" | "tls";
+  expires_seconds: number;
+  keep_alive_seconds: number;
+  phone_number_id: string | null;
+  state: "registering" | "registered" | "retrying" | "refused";
+  registered_until: string | null;
+  next_attempt_at: string;
+  contact: string | null;
+  last_error: {
+    message: string;
+    sip_status: number | null;
+    at: string;
+  } | null;
+  created_at: string;
+  updated_at: string;
+};
+
 /** Response of `GET /v1/agent/agents/{agent_id}/share`. */
 export type Share = {
   share_id: string;
