@@ -101,6 +101,19 @@ const CREATIONS: readonly (readonly [string, Creation])[] = [
     },
   ],
   [
+    'a SIP registration',
+    {
+      url: '/v1/agent/sip-registrations',
+      idField: 'sip_registration_id',
+      model: 'sipRegistrations',
+      bodies: () => [
+        { registrar: 'pbx.example.com', username: '204', password: 'secret' },
+        { registrar: 'pbx.example.com', username: '205', password: 'secret' },
+      ],
+      leaseMs: 30_000,
+    },
+  ],
+  [
     'a knowledge source',
     {
       url: '/v1/agent/knowledge-sources',

@@ -7,7 +7,8 @@ const MUFASA = { username: 'Mufasa', password: 'Circle of Life' };
 const PLACE = { method: 'GET', uri: '/dir/index.html' };
 const CNONCE = 'f2/wE4q74E6zIJEtWaHKaf5wv/H5QzzpXusqGemxURZJ';
 const OFFER =
-  'realm="http-auth@example.org", qop="auth, auth-int", nonce="7ypf/xlj9XXwfDPEoM4URrv/xwf94BcCAzFZH4GiTo0v", ' +
+  'realm="http-auth@example.org", qop="auth, auth-int", ' +
+  'nonce="7ypf/xlj9XXwfDPEoM4URrv/xwf94BcCAzFZH4GiTo0v", ' +
   'opaque="FQhe/qaU925kfnzjCev0ciny7QMkPqMAFRtzCUYo5tdS"';
 const responseOf = (answer: string) => /response="([^"]*)"/.exec(answer)?.[1];
 

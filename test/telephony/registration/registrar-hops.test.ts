@@ -54,7 +54,7 @@ function hops(host: string, transport: 'auto' | 'udp' | 'tcp' | 'tls' = 'auto') 
 }
 
 describe('the servers of a registrar', () => {
-  it('are those of its NAPTR records, then of the SRV records of each transport, in their order', async () => {
+  it('are those of its NAPTR records, then of the SRV records of each transport, in order', async () => {
     expect((await hops('pbx.example')).map(({ uri }) => uri)).toEqual([
       'sip:203.0.114.1:5070;transport=tcp',
       'sip:203.0.114.1:5070;transport=udp',

@@ -60,7 +60,7 @@ function Line({ line, number }: { line: SipRegistration; number: PhoneNumber | u
         <ConfirmButton
           size="xs"
           title={`Disconnect ${account}?`}
-          text="The PBX is told that the registration is over. Calls to the account are no longer answered here."
+          text="The PBX is told that the registration is over. Calls to the account find no agent any more."
           onConfirm={() => end.mutate()}
         >
           Disconnect
