@@ -41,7 +41,7 @@ async function run(args: readonly string[], environment: Record<string, string> 
 
 it('lists the registrations with their state and last error', async () => {
   const { out } = await run(['pbx', 'list']);
-  expect(out).toMatch(/r1\s+204@pbx\.example\.com\s+refused\s+The registrar does not accept/);
+  expect(out).toMatch(/r1\s+204@pbx\.example\.com\s+refused\s+–\s+The registrar does not accept/);
 });
 
 it('connects an account with the password of the environment and the number that was named', async () => {
