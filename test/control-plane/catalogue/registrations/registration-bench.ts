@@ -4,7 +4,10 @@
  */
 import { randomUUID } from 'node:crypto';
 import { fault } from '#config/errors.ts';
-import { startRegistrations } from '#control-plane/catalogue/registrations/keep-registrations.ts';
+import {
+  type HopsOf,
+  startRegistrations,
+} from '#control-plane/catalogue/registrations/keep-registrations.ts';
 import type { BackgroundLoop } from '#control-plane/platform/background/background-loop.ts';
 import type { Context } from '#control-plane/platform/context.ts';
 import { sipResponse } from '#protocol/sip-request.ts';
@@ -40,16 +43,22 @@ export interface RegistrationBench {
 
 type SignallingOptions = NonNullable<Parameters<typeof startTestSignalling>[0]>;
 
-/** Opens them, with one replica or several over one store. */
+/** Opens them, with one replica or several over one store, and a further SIP server at wish. */
 export async function openRegistrationBench(
-  options: { readonly replicas?: number; readonly admit?: SignallingOptions['admit'] } = {},
+  options: {
+    readonly replicas?: number;
+    readonly admit?: SignallingOptions['admit'];
+    readonly second?: EmbeddedSignalling;
+    /** In place of DNS. */
+    readonly hopsOf?: HopsOf;
+  } = {},
 ): Promise<RegistrationBench> {
   const api = await openTestCalls();
   const signalling = await startTestSignalling(options.admit ? { admit: options.admit } : {});
-  const worker = await connectTestWorker(signalling);
+  const worker = await connectTestWorker(options.second ? [signalling, options.second] : signalling);
   api.dispatch.answerSip = throughWorker(worker);
   const user = await api.createUser({ credit: '5.00' });
-  const loops = replicasOf(api.context, options.replicas ?? 1);
+  const loops = replicasOf(api.context, options);
   const settle = async () => {
     for (const loop of loops) await loop.idle();
   };
@@ -104,9 +113,12 @@ export function throughWorker(
 }
 
 /** The upkeep of each replica. Each of several has a name of its own for its leases. */
-function replicasOf(context: Context, count: number): BackgroundLoop[] {
+function replicasOf(
+  context: Context,
+  { replicas: count = 1, hopsOf }: { readonly replicas?: number; readonly hopsOf?: HopsOf },
+): BackgroundLoop[] {
   const settings = { ...context.settings, REDIS_URL: 'redis://127.0.0.1:1' };
   return Array.from({ length: count }, () =>
-    startRegistrations(count === 1 ? context : { ...context, settings }),
+    startRegistrations(count === 1 ? context : { ...context, settings }, hopsOf),
   );
 }
