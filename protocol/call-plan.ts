@@ -88,6 +88,8 @@ const dialLine = z.object({
   next_hop: z.string().nullable(),
   /** Service-Route of the registration (RFC 3608). */
   routes: z.array(z.string()),
+  /** Name of the SIP server that is registered, whose address the PBX knows; null: any. */
+  server: z.string().nullable(),
 });
 
 /** How to reach one transfer destination. */

@@ -118,6 +118,8 @@ export interface DialLine {
   readonly nextHop: string | null;
   /** Route headers. */
   readonly routes: readonly string[];
+  /** Name of the SIP server to call through, if that is connected; null: any. */
+  readonly server: string | null;
 }
 
 /** An outbound INVITE. */

@@ -91,7 +91,7 @@ class DrachtioSignalling implements Signalling {
   }
 
   dial(request: DialRequest): OutgoingInvite {
-    const server = this.#next();
+    const server = this.#named(request.line?.server) ?? this.#next();
     // drachtio-srf would queue the INVITE until a connection that may come too late.
     if (!server)
       return {
@@ -105,14 +105,14 @@ class DrachtioSignalling implements Signalling {
   }
 
   async request(request: PlainRequest): Promise<PlainResponse> {
-    const server = this.#connected().find(({ name }) => name === request.server) ?? this.#next();
+    const server = this.#named(request.server) ?? this.#next();
     if (!server) throw new Error('not connected to signalling');
     return sendPlainRequest(server, request);
   }
 
   async failOver(reported: DialogFacts, sdpOffer: string): Promise<SipDialog> {
     const facts = { ...reported, localCseq: reported.localCseq + FAILOVER_LEAP };
-    const server = this.#connected().find(({ name }) => name === facts.server) ?? this.#next();
+    const server = this.#named(facts.server) ?? this.#next();
     if (!server) throw new Error('not connected to signalling');
     try {
       const { dialog, isDeaf } = await server.whileConnected(reinvite(server.srf, facts, sdpOffer));
@@ -180,6 +180,10 @@ class DrachtioSignalling implements Signalling {
 
   #connected(): readonly ServerConnection[] {
     return this.#connections.filter(({ isConnected }) => isConnected);
+  }
+
+  #named(wanted: string | null | undefined): ServerConnection | undefined {
+    return this.#connected().find(({ name }) => name === wanted);
   }
 
   #next(): ServerConnection | undefined {

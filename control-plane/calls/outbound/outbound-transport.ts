@@ -127,6 +127,7 @@ function registeredTrunk(
       contact_place: state.contactPlace,
       next_hop: outbound_proxy === null ? null : `sip:${outbound_proxy}${parameters}`,
       routes: [...state.serviceRoute],
+      server: state.server,
     },
   };
 }

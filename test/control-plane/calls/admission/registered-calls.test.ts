@@ -132,6 +132,7 @@ describe('a call out under a registration', () => {
       addresses: [PBX],
       contactPlace: '198.51.100.9:41234',
       serviceRoute: ['<sip:edge.example.com;lr>'],
+      server: 'sip-1',
     };
     const account = { phone_number_id, outbound_proxy: 'edge.example.com', transport: 'tcp', state };
     await registered({ ...account, auth_username: 'auth-name' });
@@ -149,6 +150,7 @@ describe('a call out under a registration', () => {
         contact_place: '198.51.100.9:41234',
         next_hop: 'sip:edge.example.com;transport=tcp',
         routes: ['<sip:edge.example.com;lr>'],
+        server: 'sip-1',
       },
     });
   });
