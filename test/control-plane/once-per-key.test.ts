@@ -106,10 +106,8 @@ const CREATIONS: readonly (readonly [string, Creation])[] = [
       url: '/v1/agent/sip-registrations',
       idField: 'sip_registration_id',
       model: 'sipRegistrations',
-      bodies: () => [
-        { registrar: 'pbx.example.com', username: '204', password: 'secret' },
-        { registrar: 'pbx.example.com', username: '205', password: 'secret' },
-      ],
+      bodies: () =>
+        ['204', '205'].map((username) => ({ registrar: 'pbx.example.com', username, password: 'x' })),
       leaseMs: 30_000,
     },
   ],
