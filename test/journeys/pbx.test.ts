@@ -7,8 +7,10 @@ import { voicedSeconds } from '#caller/voiced.ts';
 import { type Kamailio, PBX_PASSWORD, startPbx } from '#test/fakes/kamailio.ts';
 import { type Linphone, startLinphone } from '#test/fakes/linphone.ts';
 import { tone } from '#test/fakes/tone.ts';
-import { describeWhereThere } from '#test/needs.ts';
+import { describeWhereThere, itNeeds } from '#test/needs.ts';
+import { ConsolePage } from './console-page.ts';
 import { type Product, type ProductPart, startProduct } from './product.ts';
+import { launchBrowser } from './talk-page.ts';
 import { demoAgentId } from './tenant.ts';
 
 const NUMBER = '+4930123456';
@@ -107,6 +109,30 @@ describeWhereThere(['kamailio', 'linphonec'])('an account at a PBX', { timeout: 
       await hungUp();
     }
   });
+
+  itNeeds(['chromium'])(
+    'is shown in the console, which connects another and says what is wrong',
+    async () => {
+      const browser = await launchBrowser();
+      const viewport = { width: 390, height: 844 };
+      const person = await ConsolePage.open(browser, product, { key: product.rootKey, viewport });
+      await person.go('/numbers');
+      const lines = person.page.getByRole('region', { name: 'Connected PBXs' });
+      await lines.getByText(`ext204@${pbx.address}`).waitFor();
+      await lines.getByText('Registered', { exact: true }).waitFor();
+      await person.press('Connect a PBX');
+      const dialog = person.page.getByRole('dialog', { name: 'Connect a PBX by a registration' });
+      await dialog.getByLabel('Host').fill(pbx.address);
+      await dialog.getByLabel('Username').fill('ext205');
+      await dialog.getByLabel('Password', { exact: true }).fill('wrong');
+      expect([await person.overflows(), await person.seriousFindings()]).toEqual([false, []]);
+      await dialog.getByRole('button', { name: 'Connect' }).click();
+      await lines.getByText('does not accept the username and password').waitFor();
+      expect([await person.overflows(), await person.seriousFindings()]).toEqual([false, []]);
+      await person.close();
+      await browser.close();
+    },
+  );
 
   it('calls a phone of the PBX', async () => {
     const call = { agent_id: agentId, phone_number_id: numberId, to_number: '+12125550123' };
