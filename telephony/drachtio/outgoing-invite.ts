@@ -1,62 +1,45 @@
-/** An outbound INVITE, over drachtio-srf. */
+/**
+ * An outbound INVITE, over drachtio-srf. A challenge is answered here, because drachtio-srf knows one challenge
+ * and MD5 only; it still answers those within the dialog.
+ */
+import { randomBytes } from 'node:crypto';
+import { isIP } from 'node:net';
 import type Srf from 'drachtio-srf';
+import { answerChallenge, readChallenges } from '../digest-challenge.ts';
+import { header, parseCseq, parseMessage } from '../embedded/message.ts';
 import { ALLOW } from '../methods.ts';
 import { type DialRequest, InviteRefused, type OutgoingInvite, type SipDialog } from '../signalling.ts';
+import { readSipUri } from '../sip-address.ts';
 import { DrachtioDialog, type WorkerDialogs } from './dialog.ts';
 import { statusOf } from './errors.ts';
+import { rawOf } from './plain-request.ts';
 import type { ServerConnection } from './server-connection.ts';
+
+type Headers = Readonly<Record<string, string>>;
 
 export class DrachtioOutgoingInvite implements OutgoingInvite {
   readonly answered: Promise<SipDialog>;
   readonly settled: Promise<void>;
-  readonly #fail: (error: Error) => void;
+  readonly #server: ServerConnection;
+  readonly #dial: DialRequest;
+  readonly #dialogs: WorkerDialogs;
+  readonly #answer: PromiseWithResolvers<SipDialog>;
   #request: Srf.SrfRequest | null = null;
   #isCancelled = false;
   #onEarlyMedia: ((sdp: string) => void) | null = null;
 
-  constructor(
-    server: ServerConnection,
-    { toUri, nextHop, fromNumber, line, sdpOffer, headers, credentials }: DialRequest,
-    dialogs: WorkerDialogs,
-  ) {
-    // The server replaces localhost by its own address. `from` is in lower case, because drachtio-srf deletes
-    // it by that name when it answers a challenge.
-    const from = `<sip:${line?.fromUser ?? fromNumber}@${line?.fromHost ?? 'localhost'}>`;
-    const contact = `<sip:${line?.fromUser ?? fromNumber}@${line?.contactPlace ?? 'localhost'}>`;
-    const route = line && line.routes.length > 0 ? { route: line.routes.join(', ') } : {};
-    // drachtio-srf acknowledges reliable provisional responses.
-    const options = {
-      localSdp: sdpOffer,
-      headers: { ...headers, ...route, allow: ALLOW, supported: '100rel', from, contact },
-      ...(nextHop ? { proxy: nextHop } : {}),
-      ...(credentials ? { auth: { ...credentials } } : {}),
-    };
-    const onSent = (error: unknown, request: Srf.SrfRequest) => {
-      if (!error) this.#sent(request);
-    };
-    const progress = {
-      cbRequest: onSent as unknown as (request: Srf.SrfRequest) => void,
-      cbProvisional: (response: Srf.SrfResponse) => {
-        const { body } = response as unknown as { readonly body: string };
-        if (body.trim() !== '') this.#onEarlyMedia?.(body);
-      },
-    };
-    const { promise, resolve, reject } = Promise.withResolvers<SipDialog>();
-    this.answered = promise;
-    this.#fail = reject;
-    // With a callback, for the same reason as in `DrachtioInvite.answer`.
-    server.srf.createUAC(toUri, options, progress, (error: unknown, dialog) => {
-      if (error) reject(asRefusal(error));
-      else if (this.#isCancelled) {
-        void new DrachtioDialog(dialog, server, dialogs).hangUp();
-        reject(new InviteRefused(487));
-      } else resolve(new DrachtioDialog(dialog, server, dialogs));
-    });
+  constructor(server: ServerConnection, dial: DialRequest, dialogs: WorkerDialogs) {
+    this.#server = server;
+    this.#dial = dial;
+    this.#dialogs = dialogs;
+    this.#answer = Promise.withResolvers<SipDialog>();
+    this.answered = this.#answer.promise;
     // After `cancel` nothing may await this promise any more, and its rejection must not end the process.
-    this.settled = promise.then(
+    this.settled = this.answered.then(
       () => undefined,
       () => undefined,
     );
+    this.#send(partiesOf(dial), dial.nextHop ?? null, (error) => this.#challenged(error));
   }
 
   onEarlyMedia(listener: (sdp: string) => void): void {
@@ -71,13 +54,95 @@ export class DrachtioOutgoingInvite implements OutgoingInvite {
 
   /** The connection to the server is lost: whoever answers now gets no ACK. */
   lose(): void {
-    this.#fail(new Error('the connection to signalling was lost'));
+    this.#answer.reject(new Error('the connection to signalling was lost'));
+  }
+
+  /** `refused` says whether it goes on after a refusal. */
+  #send(headers: Headers, nextHop: string | null, refused: (error: unknown) => boolean): void {
+    const { toUri, sdpOffer, credentials } = this.#dial;
+    const options: { auth?: DialRequest['credentials']; [name: string]: unknown } = {
+      localSdp: sdpOffer,
+      headers,
+      ...(nextHop === null ? {} : { proxy: nextHop }),
+    };
+    const onSent = (error: unknown, request: Srf.SrfRequest) => {
+      // Read when the dialog is made, and for the INVITE no more.
+      if (credentials) options.auth = { ...credentials };
+      if (!error) this.#sent(request);
+    };
+    const progress = {
+      cbRequest: onSent as unknown as (request: Srf.SrfRequest) => void,
+      cbProvisional: (response: Srf.SrfResponse) => {
+        const { body } = response as unknown as { readonly body: string };
+        if (body.trim() !== '') this.#onEarlyMedia?.(body);
+      },
+    };
+    // With a callback, for the same reason as in `DrachtioInvite.answer`.
+    this.#server.srf.createUAC(toUri, options as never, progress, (error: unknown, dialog) => {
+      if (error) {
+        if (!refused(error)) this.#answer.reject(asRefusal(error));
+      } else if (this.#isCancelled) {
+        void new DrachtioDialog(dialog, this.#server, this.#dialogs).hangUp();
+        this.#answer.reject(new InviteRefused(487));
+      } else this.#answer.resolve(new DrachtioDialog(dialog, this.#server, this.#dialogs));
+    });
   }
 
   #sent(request: Srf.SrfRequest): void {
     this.#request = request;
     if (this.#isCancelled) request.cancel(() => undefined);
   }
+
+  /** Answers a challenge once, in the next request of the same Call-ID (RFC 3261 §22.2). */
+  #challenged(error: unknown): boolean {
+    const { credentials, toUri } = this.#dial;
+    const sent = parseMessage(rawOf(this.#request));
+    const { res: response } = error as { readonly res?: Srf.SrfResponse };
+    const challenge = response && readChallenges(parseMessage(rawOf(response))?.headers ?? [])[0];
+    if (this.#isCancelled || !credentials || !sent || !challenge) return false;
+    const { from: _from, ...headers } = partiesOf(this.#dial) as Record<string, string>;
+    const proof = { cnonce: randomBytes(8).toString('hex'), uses: 1 };
+    const again = {
+      ...headers,
+      From: header(sent, 'from') ?? '',
+      'Call-ID': header(sent, 'call-id') ?? '',
+      CSeq: `${(parseCseq(sent)?.number ?? 1) + 1} INVITE`,
+      [challenge.answerIn]: answerChallenge(
+        challenge,
+        { method: 'INVITE', uri: toUri, body: this.#dial.sdpOffer },
+        credentials,
+        proof,
+      ),
+    };
+    this.#send(again, this.#challengerOf(response), () => false);
+    return true;
+  }
+
+  /** The server that challenged: a name may stand for several. Over TLS the name is needed. */
+  #challengerOf(response: Srf.SrfResponse): string | null {
+    const { nextHop = null, toUri } = this.#dial;
+    const place = readSipUri(nextHop ?? toUri);
+    if (!place || isIP(place.host) !== 0 || place.transport === 'tls') return nextHop;
+    const { source_address: address, source_port: port } = response as unknown as {
+      readonly source_address: string;
+      readonly source_port: number;
+    };
+    return `sip:${isIP(address) === 6 ? `[${address}]` : address}:${port};transport=${place.transport}`;
+  }
+}
+
+/** The server replaces localhost by its own address. */
+function partiesOf({ fromNumber, line, headers }: DialRequest): Headers {
+  const user = line?.fromUser ?? fromNumber;
+  return {
+    ...headers,
+    ...(line && line.routes.length > 0 ? { route: line.routes.join(', ') } : {}),
+    allow: ALLOW,
+    // drachtio-srf acknowledges reliable provisional responses.
+    supported: '100rel',
+    from: `<sip:${user}@${line?.fromHost ?? 'localhost'}>`,
+    contact: `<sip:${user}@${line?.contactPlace ?? 'localhost'}>`,
+  };
 }
 
 function asRefusal(error: unknown): Error {

@@ -47,8 +47,8 @@ export function sendPlainRequest(
 }
 
 /** The text of a message; several headers of one name are apart only there. */
-function rawOf(message: unknown): string {
-  const { msg } = message as { readonly msg?: { readonly raw?: string } };
+export function rawOf(message: unknown): string {
+  const { msg } = (message ?? {}) as { readonly msg?: { readonly raw?: string } };
   return msg?.raw ?? '';
 }
 

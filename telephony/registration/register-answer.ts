@@ -2,9 +2,10 @@
  * Reads the final response to a REGISTER or an OPTIONS (RFC 3261 §10.2.4, §10.3; RFC 3608; RFC 3581). Pure,
  * and bounded: whatever a registrar sends becomes a few numbers and short texts.
  */
+
+import { type DigestChallenge, readChallenges } from '../digest-challenge.ts';
 import { header, headerList, parameter, type SipHeader, uriOf } from '../embedded/message.ts';
 import { readSipUri } from '../sip-address.ts';
-import { type DigestChallenge, readChallenges } from './digest-challenge.ts';
 
 /** A final response, as signalling received it. */
 export interface SipAnswer {

@@ -1,6 +1,7 @@
 /** Writes the requests of a registration (RFC 3261 §10.2). Pure. */
+
+import { answerChallenge, type DigestAccount } from '../digest-challenge.ts';
 import { ALLOW } from '../methods.ts';
-import { answerChallenge, type DigestAccount } from './digest-challenge.ts';
 import type { Round } from './registration-round.ts';
 
 /** The account at the registrar. */

@@ -3,7 +3,7 @@
  * redirections, the next server, the removal of bindings of ours that are left from before), or one OPTIONS
  * that keeps the way open (RFC 3261 §10.2, RFC 3263 §4.3). Pure: each answer gives the next step.
  */
-import type { DigestChallenge } from './digest-challenge.ts';
+import type { DigestChallenge } from '../digest-challenge.ts';
 import type { RegisterAnswer } from './register-answer.ts';
 
 export type Purpose = 'register' | 'unregister' | 'ping';

@@ -38,6 +38,7 @@ interface Creation {
   readonly leavesParts?: true;
 }
 
+const line = (username: string) => ({ registrar: 'pbx.example.com', username, password: 'x' });
 const form = (text: string) =>
   `--b\r\nContent-Disposition: form-data; name="source"; filename="a.md"\r\n\r\n${text}\r\n--b--\r\n`;
 const next = (() => {
@@ -106,8 +107,7 @@ const CREATIONS: readonly (readonly [string, Creation])[] = [
       url: '/v1/agent/sip-registrations',
       idField: 'sip_registration_id',
       model: 'sipRegistrations',
-      bodies: () =>
-        ['204', '205'].map((username) => ({ registrar: 'pbx.example.com', username, password: 'x' })),
+      bodies: () => [line('204'), line('205')],
       leaseMs: 30_000,
     },
   ],

@@ -2,8 +2,8 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { header } from '#telephony/embedded/message.ts';
 import type { EmbeddedSignalling } from '#telephony/embedded/server.ts';
-import type { Signalling } from '#telephony/signalling.ts';
-import { contactOf, type Registrar, startRegistrar } from '#test/fakes/registrar.ts';
+import { InviteRefused, type Signalling } from '#telephony/signalling.ts';
+import { contactOf, credentialsOf, type Registrar, startRegistrar } from '#test/fakes/registrar.ts';
 import { connectTestWorker, startTestSignalling } from '#test/fakes/signalling.ts';
 
 let pbx: Registrar;
@@ -32,7 +32,11 @@ const line = (more: Record<string, unknown> = {}) => ({
   ...more,
 });
 
-async function dial(more: Record<string, unknown> = {}) {
+/** Dials; rejects unless the PBX is busy in the end, and returns its last INVITE. */
+async function dial(
+  more: Record<string, unknown> = {},
+  credentials: { readonly username: string; readonly password: string } | null = null,
+) {
   const invite = worker.dial({
     toUri: 'sip:+12125550123@pbx.example',
     nextHop: `sip:${pbx.address};transport=udp`,
@@ -40,9 +44,10 @@ async function dial(more: Record<string, unknown> = {}) {
     line: line(more),
     sdpOffer: '',
     headers: {},
-    credentials: null,
+    credentials,
   });
-  await expect(invite.answered).rejects.toThrow('486');
+  const error: unknown = await invite.answered.catch((refused: unknown) => refused);
+  if (!(error instanceof InviteRefused) || error.status !== 486) throw error;
   return pbx.of('INVITE').at(-1)!;
 }
 
@@ -59,4 +64,35 @@ it.each([1, 2, 3])('leaves through the SIP server that is registered (%i)', asyn
 
 it('names the address at which the PBX sees us behind a NAT', async () => {
   expect(contactOf(await dial({ contactPlace: '198.51.100.9:41234' }))).toBe('sip:204@198.51.100.9:41234');
+});
+
+it.each([
+  ['two challenges, of which the second is MD5', ['SHA-512', 'MD5']],
+  ['SHA-256 alone', ['SHA-256']],
+])('proves its password to a PBX that offers %s', async (_, algorithms) => {
+  pbx.use((request) => {
+    if (header(request, 'authorization') !== null) return { status: 486 };
+    const lines = algorithms.map(
+      (algorithm) =>
+        `WWW-Authenticate: Digest realm="pbx", nonce="n-${algorithm}", qop="auth", algorithm=${algorithm}`,
+    );
+    return { status: 401, lines };
+  });
+  const invite = await dial({}, { username: '204', password: 'secret' });
+  const answer = credentialsOf(invite);
+  expect(answer.get('algorithm')).toBe(algorithms.at(-1));
+  expect(answer.get('nonce')).toBe(`n-${algorithms.at(-1)}`);
+  const [first, second] = pbx.of('INVITE');
+  expect(header(second!, 'call-id')).toBe(header(first!, 'call-id'));
+  expect(header(second!, 'from')).toBe(header(first!, 'from'));
+  expect(header(second!, 'cseq')).toBe(`${Number.parseInt(header(first!, 'cseq') ?? '', 10) + 1} INVITE`);
+});
+
+it('gives up when its password is refused', async () => {
+  pbx.use((_, nth) => ({
+    status: 407,
+    lines: [`Proxy-Authenticate: Digest realm="pbx", nonce="n${nth}", qop="auth"`],
+  }));
+  await expect(dial({}, { username: '204', password: 'wrong' })).rejects.toThrow('407');
+  expect(pbx.of('INVITE')).toHaveLength(2);
 });

@@ -3,7 +3,7 @@
  * and answers one. Pure.
  */
 import { createHash } from 'node:crypto';
-import { headerList, type SipHeader } from '../embedded/message.ts';
+import { headerList, type SipHeader } from './embedded/message.ts';
 
 const HASHES = { MD5: 'md5', 'SHA-256': 'sha256', 'SHA-512-256': 'sha512-256' } as const;
 type HashName = keyof typeof HASHES;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { answerChallenge, readChallenges } from '#telephony/registration/digest-challenge.ts';
+import { answerChallenge, readChallenges } from '#telephony/digest-challenge.ts';
 
 const www = (...values: string[]) => values.map((value) => ({ name: 'WWW-Authenticate', value }));
 /** RFC 7616 §3.9.1. */
