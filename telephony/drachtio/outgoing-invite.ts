@@ -1,6 +1,6 @@
 /**
- * An outbound INVITE, over drachtio-srf. A challenge is answered here, because drachtio-srf knows one challenge
- * and MD5 only; it still answers those within the dialog.
+ * An outbound INVITE, over drachtio-srf. A challenge is answered here, because drachtio-srf knows one
+ * challenge and MD5 only; it still answers those within the dialog.
  */
 import { randomBytes } from 'node:crypto';
 import { isIP } from 'node:net';

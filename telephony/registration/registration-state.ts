@@ -26,6 +26,8 @@ export interface RegistrationState {
   readonly placeChanges: number;
   /** Where the registrar sees our requests come from. */
   readonly source: string | null;
+  /** URI of the registrar's server that has accepted the account: the others may not know it. */
+  readonly hop: string | null;
   /** SIP server that sent the last request. */
   readonly server: string | null;
   /** The Contact as registered. */
@@ -42,6 +44,8 @@ export interface RegistrationState {
 /** Facts of the round that signalling knows. */
 export interface SentBy {
   readonly server: string;
+  /** URI of the registrar's server that answered. */
+  readonly hop: string;
   readonly contact: string | null;
   /** Of the registrar's servers. */
   readonly addresses: readonly string[];
@@ -82,6 +86,7 @@ export function newRegistration(nowMs: number): RegistrationState {
     contactPlace: null,
     placeChanges: 0,
     source: null,
+    hop: null,
     server: null,
     contact: null,
     addresses: [],
@@ -166,6 +171,7 @@ function afterRegistered(
     hasSucceeded: true,
     raisedSeconds: askedSeconds,
     source: answer.source,
+    hop: sent?.hop ?? null,
     server: sent?.server ?? null,
     contact: sent?.contact ?? null,
     addresses: [...new Set(sent?.addresses ?? [])].slice(0, MAX_ADDRESSES),

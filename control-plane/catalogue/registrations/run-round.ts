@@ -70,7 +70,7 @@ async function run(
 ): Promise<RanRound> {
   const { state, registrar, outbound_proxy, transport, expires_seconds } = registration;
   const course: Course = {
-    hops: await deps.hopsOf(outbound_proxy ?? registrar, transport),
+    hops: stickyFirst(await deps.hopsOf(outbound_proxy ?? registrar, transport), state.hop),
     index: 0,
     uri: null,
     addresses: new Set(),
@@ -107,6 +107,11 @@ async function run(
   }
 }
 
+/** The server that has accepted the account first: by chance DNS puts another one there each time. */
+function stickyFirst(hops: readonly RegistrarHop[], wanted: string | null): readonly RegistrarHop[] {
+  return [...hops.filter(({ uri }) => uri === wanted), ...hops.filter(({ uri }) => uri !== wanted)];
+}
+
 /** Of the request about our own Contact; those that remove others name theirs. */
 function sentBy(
   course: Course,
@@ -121,6 +126,7 @@ function sentBy(
     course.addresses.add(address);
   return {
     server: of.response.server,
+    hop: of.hop.uri,
     contact: of.round.removing === null ? of.response.contact : (of.before?.contact ?? null),
     addresses: [...course.addresses],
     transport: of.hop.transport,

@@ -12,7 +12,13 @@ import {
 
 const NOW = 1_000_000;
 const planning = (random = 0, nowMs = NOW) => ({ nowMs, random: () => random, keepAliveSeconds: 0 });
-const SENT = { server: 'sip-1', contact: 'sip:t@192.0.2.1:5060', addresses: ['192.0.2.7'], transport: 'udp' };
+const SENT = {
+  server: 'sip-1',
+  hop: 'sip:192.0.2.7',
+  contact: 'sip:t@192.0.2.1:5060',
+  addresses: ['192.0.2.7'],
+  transport: 'udp',
+};
 const VIA = 'SIP/2.0/UDP 192.0.2.1:5060;branch=z9hG4bK1;rport=5060;received=192.0.2.1';
 
 function answerOf(via = VIA) {

@@ -62,6 +62,26 @@ describe('a registrar with several servers', () => {
     expect(await bench.register(account())).toMatchObject({ state: 'registered', last_error: null });
   });
 
+  it('stays with the one that has accepted it, in whatever order DNS names them', async () => {
+    registrar = await startRegistrar((request) => accepted(request, 600));
+    const other = await startRegistrar((request) => accepted(request, 600));
+    let order = [registrar, other];
+    bench = await openRegistrationBench({
+      hopsOf: async () =>
+        order.map(({ address }) => ({
+          uri: `sip:${address};transport=udp`,
+          address: '127.0.0.1',
+          transport: 'udp' as const,
+        })),
+    });
+    await bench.register({ ...account(), keep_alive_seconds: 30 });
+    order = [other, registrar];
+    for (let passed = 0; passed < 10; passed++) await bench.pass(31_000);
+    expect(other.requests).toEqual([]);
+    expect(registrar.of('REGISTER').length).toBeGreaterThan(1);
+    await other.close();
+  });
+
   it('shows what to check if none can be reached', async () => {
     registrar = await startRegistrar((request) => accepted(request, 600));
     const closed = await freeTcpPort();
