@@ -98,6 +98,22 @@ describe('a SIP registration', () => {
     expect(await bench.read(id)).toMatchObject({ state: 'registered', last_error: null });
   });
 
+  it('that is changed in the middle of a round begins anew with the change', async () => {
+    const { dispatch } = bench.api;
+    const { answerSip } = dispatch;
+    dispatch.answerSip = async (request) => {
+      dispatch.answerSip = answerSip;
+      const [{ _id: id } = { _id: '' }] = await bench.api.context.models.sipRegistrations.find().lean();
+      const body = { expires_seconds: 300 };
+      await bench.api.request('PATCH', `${REGISTRATIONS}/${id}`, { key: bench.user.key, body });
+      return answerSip!(request);
+    };
+    await bench.register(account());
+    await bench.pass(1_000);
+    const asked = registrar.of('REGISTER').map((request) => header(request, 'expires'));
+    expect(asked).toEqual(['600', '300', '300']);
+  });
+
   it('keeps its password only for the servers that it was given for', async () => {
     const { sip_registration_id: id } = await bench.register(account());
     const url = `${REGISTRATIONS}/${id}`;
