@@ -32,7 +32,9 @@ export interface RegistrationState {
   readonly server: string | null;
   /** The Contact as registered. */
   readonly contact: string | null;
-  /** Addresses of the registrar's servers: calls come from there. */
+  /** Address of the registrar's server that has accepted the account: it has proved that it knows it. */
+  readonly address: string | null;
+  /** Addresses of all its servers, as DNS names them: their owner may name any. */
   readonly addresses: readonly string[];
   readonly serviceRoute: readonly string[];
   readonly flowTimerSeconds: number | null;
@@ -47,6 +49,8 @@ export interface SentBy {
   /** URI of the registrar's server that answered. */
   readonly hop: string;
   readonly contact: string | null;
+  /** Where the request that was answered had gone. */
+  readonly address: string;
   /** Of the registrar's servers. */
   readonly addresses: readonly string[];
   readonly transport: string;
@@ -89,6 +93,7 @@ export function newRegistration(nowMs: number): RegistrationState {
     hop: null,
     server: null,
     contact: null,
+    address: null,
     addresses: [],
     serviceRoute: [],
     flowTimerSeconds: null,
@@ -104,6 +109,7 @@ export function renewed(state: RegistrationState, nowMs: number): RegistrationSt
     registeredUntilMs: state.registeredUntilMs,
     contactPlace: state.contactPlace,
     server: state.server,
+    address: state.address,
     addresses: state.addresses,
   };
 }
@@ -174,6 +180,7 @@ function afterRegistered(
     hop: sent?.hop ?? null,
     server: sent?.server ?? null,
     contact: sent?.contact ?? null,
+    address: sent?.address ?? null,
     addresses: [...new Set(sent?.addresses ?? [])].slice(0, MAX_ADDRESSES),
     serviceRoute: answer.serviceRoute,
     flowTimerSeconds: answer.flowTimerSeconds,

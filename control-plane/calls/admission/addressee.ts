@@ -7,7 +7,10 @@
 import { parseAllowList } from '#base/public-address.ts';
 import type { AdmissionRequest } from '#protocol/sip-admission.ts';
 import { findCalledNumbers } from '../../catalogue/numbers/number-store.ts';
-import { findCalledRegistration } from '../../catalogue/registrations/registration-store.ts';
+import {
+  findCalledRegistration,
+  numbersRegisteredAt,
+} from '../../catalogue/registrations/registration-store.ts';
 import type { Context } from '../../platform/context.ts';
 import type { NumberDocument } from '../../platform/store/models/number-model.ts';
 import {
@@ -39,23 +42,39 @@ export type Addressee =
 /** Finds the addressee of an INVITE. */
 export async function findAddressee(context: Context, request: AdmissionRequest): Promise<Addressee> {
   const claims = await findCalledNumbers(context, request.to_user);
+  if (claims.length === 0) return (await calledByPbx(context, request)).addressee;
+  // Bought: no PBX calls it.
+  if (claims.every(({ sip }) => sip === null)) return amongClaims(context, claims, request);
+  // Accounts of carriers are often named by a number: whoever imports it later does not get their calls.
+  const { addressee: pbx, since } = await calledByPbx(context, request);
+  if (pbx.is !== 'number') return amongClaims(context, claims, request);
+  const before = claims.filter(({ created_at, is_proven }) => is_proven || created_at < since);
+  const claimed = before.length === 0 ? pbx : await amongClaims(context, before, request);
+  return claimed.is === 'number' ? claimed : pbx;
+}
+
+/** The first of these numbers whose checks the call passes. */
+async function amongClaims(
+  context: Context,
+  claims: readonly NumberDocument[],
+  request: AdmissionRequest,
+): Promise<Addressee> {
   const [first] = claims;
-  if (!first) return calledByPbx(context, request);
-  if (claims.some(({ sip }) => sip !== null)) {
-    // Accounts of carriers are often named by a number, which another team may have imported.
-    const called = await calledByPbx(context, request);
-    if (called.is === 'number') return called;
-    const registered = await registeredOf(context, claims, request);
-    if (registered) return { is: 'number', number: registered };
-  }
+  if (!first) return { is: 'unknown_number' };
   const holder = claims.length === 1 ? first : null;
-  const open = claims.filter((number) => isSourceAllowed(context, number, request));
+  const imported = claims.filter(({ sip }) => sip !== null).map(({ _id }) => _id);
+  const registered = await numbersRegisteredAt(context, imported, request.source_address);
+  // The server at which a number is registered needs no other proof.
+  const isNamed = (number: NumberDocument) => registered.has(number._id) || namesSources(number);
+  const open = claims.filter(
+    (number) => registered.has(number._id) || isSourceAllowed(context, number, request),
+  );
   if (open.length === 0) return { is: 'source_refused', holder };
   const verdicts: (DigestVerdict['is'] | 'none')[] = [];
   // Numbers that list this source take precedence; numbers open to any source identify their callers by
   // password.
-  for (const number of [...open.filter(namesSources), ...open.filter((each) => !namesSources(each))]) {
-    const verdict = await proofOf(context, number, request);
+  for (const number of [...open.filter(isNamed), ...open.filter((each) => !isNamed(each))]) {
+    const verdict = registered.has(number._id) ? 'right' : await proofOf(context, number, request);
     if (verdict === 'right') return { is: 'number', number };
     verdicts.push(verdict);
     // Without credentials, the owner can only be identified from the answer to a challenge.
@@ -73,13 +92,15 @@ export async function findAddressee(context: Context, request: AdmissionRequest)
 
 /**
  * A PBX calls the Contact that was registered with it. Its name cannot be guessed, but it is seen by every
- * phone that the PBX connects, so that the source counts too.
+ * phone that the PBX connects, so that the source counts too. `since`: when the registration was made.
  */
-async function calledByPbx(context: Context, request: AdmissionRequest): Promise<Addressee> {
-  const { to_user: calledUser, source_address: sourceAddress } = request;
+async function calledByPbx(
+  context: Context,
+  { to_user: calledUser, source_address: sourceAddress }: AdmissionRequest,
+): Promise<{ readonly addressee: Addressee; readonly since: Date }> {
   const registration = await findCalledRegistration(context, { calledUser, sourceAddress });
-  if (!registration) return { is: 'unknown_number' };
-  const { phone_number_id: numberId, team_id, state } = registration;
+  if (!registration) return { addressee: { is: 'unknown_number' }, since: new Date(0) };
+  const { phone_number_id: numberId, team_id, state, created_at: since } = registration;
   const number =
     numberId === null
       ? null
@@ -87,25 +108,10 @@ async function calledByPbx(context: Context, request: AdmissionRequest): Promise
           .findOne({ _id: numberId, team_id, status: 'active' })
           .lean<NumberDocument>();
   const listed = parseAllowList(number?.sip?.inbound_allowed_addresses ?? []);
-  if (!state.addresses.includes(sourceAddress) && !listed.allowsAddress(sourceAddress, 0))
-    return { is: 'source_refused', holder: number };
-  return number ? { is: 'number', number } : { is: 'no_number' };
-}
-
-/** The imported number among these at whose registrar the call comes from: some PBXs call by number. */
-async function registeredOf(
-  { models }: Context,
-  claims: readonly NumberDocument[],
-  { source_address }: AdmissionRequest,
-): Promise<NumberDocument | undefined> {
-  const imported = claims.filter(({ sip }) => sip !== null).map(({ _id }) => _id);
-  const found = await models.sipRegistrations
-    .findOne(
-      { phone_number_id: { $in: imported }, deleting_at: null, 'state.addresses': source_address },
-      { phone_number_id: 1 },
-    )
-    .lean();
-  return claims.find(({ _id }) => _id === found?.phone_number_id);
+  const isFromThere = [state.address, ...state.addresses].includes(sourceAddress);
+  if (!isFromThere && !listed.allowsAddress(sourceAddress, 0))
+    return { addressee: { is: 'source_refused', holder: number }, since };
+  return { addressee: number ? { is: 'number', number } : { is: 'no_number' }, since };
 }
 
 /**

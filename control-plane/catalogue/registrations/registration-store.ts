@@ -17,8 +17,8 @@ import type { RegistrationInput, RegistrationPatch } from './registration-record
 
 const CHANGE_ATTEMPTS = 10;
 const TOKEN_BYTES = 15;
-/** Longest list of registrations under one username whose addresses are compared with a call's. */
-const MAX_NAMESAKES = 50;
+/** A PBX may call until its clock, too, says that the registration is over. */
+const GRACE_MS = 60_000;
 
 /** Finds a registration of a team. Throws `not_found`. */
 export async function findRegistration(
@@ -124,25 +124,56 @@ export async function deleteRegistration(context: Context, teamId: string, id: s
   context.workSignals.notify('sip-registrations');
 }
 
+/** A call whose registration is looked for. */
+interface RegisteredCall {
+  readonly calledUser: string;
+  readonly sourceAddress: string;
+}
+
 /**
- * The registration that an INVITE is for: the one whose Contact it names, or, as some PBXs address their
- * calls, the only one with this username at the address that the call comes from. Null if there is none.
+ * The registration that an INVITE is for: the one whose Contact it names, or, as some PBXs address their calls,
+ * the only one with this username at the server that the call comes from. Null if there is none.
  */
 export async function findCalledRegistration(
-  { models }: Pick<Context, 'models'>,
-  { calledUser, sourceAddress }: { readonly calledUser: string; readonly sourceAddress: string },
+  context: Pick<Context, 'models' | 'clock'>,
+  { calledUser, sourceAddress }: RegisteredCall,
 ): Promise<SipRegistrationDocument | null> {
   if (calledUser === '') return null;
-  const byToken = await models.sipRegistrations
+  const { sipRegistrations } = context.models;
+  const byToken = await sipRegistrations
     .findOne({ token: calledUser, deleting_at: null })
     .lean<SipRegistrationDocument>();
   if (byToken) return byToken;
-  const namesakes = await models.sipRegistrations
-    .find({ username: calledUser, deleting_at: null })
-    .limit(MAX_NAMESAKES)
+  const [only, another] = await sipRegistrations
+    .find({ username: calledUser, ...registeredAt(context, sourceAddress) })
+    .limit(2)
     .lean<SipRegistrationDocument[]>();
-  const there = namesakes.filter(({ state }) => state.addresses.includes(sourceAddress));
-  return there.length === 1 ? (there[0] ?? null) : null;
+  return only && !another ? only : null;
+}
+
+/** Those of these numbers whose registration is at the server that a call comes from. */
+export async function numbersRegisteredAt(
+  context: Pick<Context, 'models' | 'clock'>,
+  numberIds: readonly string[],
+  sourceAddress: string,
+): Promise<ReadonlySet<string | null>> {
+  if (numberIds.length === 0) return new Set();
+  const found = await context.models.sipRegistrations
+    .find(
+      { phone_number_id: { $in: [...numberIds] }, ...registeredAt(context, sourceAddress) },
+      { phone_number_id: 1 },
+    )
+    .lean<Pick<SipRegistrationDocument, 'phone_number_id'>[]>();
+  return new Set(found.map(({ phone_number_id }) => phone_number_id));
+}
+
+/** Only the server that has accepted an account may call without naming its Contact. */
+function registeredAt({ clock }: Pick<Context, 'clock'>, sourceAddress: string) {
+  return {
+    deleting_at: null,
+    'state.address': sourceAddress,
+    'state.registeredUntilMs': { $gt: clock.wallTime() - GRACE_MS },
+  };
 }
 
 /** The registration of a number; null without one. */

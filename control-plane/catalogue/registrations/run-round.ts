@@ -42,7 +42,6 @@ interface Course {
   index: number;
   /** Request-URI after a redirection. */
   uri: string | null;
-  readonly addresses: Set<string>;
 }
 
 /** Signalling answers so itself if the peer is silent or cannot be reached; no peer's words are in it. */
@@ -73,7 +72,6 @@ async function run(
     hops: stickyFirst(await deps.hopsOf(outbound_proxy ?? registrar, transport), state.hop),
     index: 0,
     uri: null,
-    addresses: new Set(),
   };
   const facts = { token: registration.token, hasSucceeded: state.hasSucceeded };
   let round = beginRound(purpose, Math.max(expires_seconds, state.raisedSeconds ?? 0));
@@ -122,13 +120,13 @@ function sentBy(
     readonly before: SentBy | null;
   },
 ): SentBy {
-  for (const address of [of.response.source_address, ...course.hops.map((hop) => hop.address)])
-    course.addresses.add(address);
   return {
     server: of.response.server,
     hop: of.hop.uri,
     contact: of.round.removing === null ? of.response.contact : (of.before?.contact ?? null),
-    addresses: [...course.addresses],
+    // Not where the answer came from: its sender may have written any address.
+    address: of.hop.address,
+    addresses: course.hops.map(({ address }) => address),
     transport: of.hop.transport,
   };
 }

@@ -16,6 +16,7 @@ const SENT = {
   server: 'sip-1',
   hop: 'sip:192.0.2.7',
   contact: 'sip:t@192.0.2.1:5060',
+  address: '192.0.2.7',
   addresses: ['192.0.2.7'],
   transport: 'udp',
 };

@@ -20,6 +20,13 @@ beforeEach(async () => {
 });
 afterAll(() => api.close());
 
+/** The state of a registration that this server of the PBX has accepted. */
+function registeredState(address = PBX) {
+  const nowMs = api.clock.wallTime();
+  const accepted = { status: 'registered', registeredUntilMs: nowMs + 600_000, address } as const;
+  return { ...newRegistration(nowMs), ...accepted, addresses: [address] };
+}
+
 /** Inserts a registration that is registered at `PBX`; returns the user part of its Contact. */
 async function registered(more: Record<string, unknown> = {}): Promise<string> {
   count += 1;
@@ -43,7 +50,7 @@ async function registered(more: Record<string, unknown> = {}): Promise<string> {
     call_id: `c${count}`,
     from_tag: 't',
     cseq: 1,
-    state: { ...newRegistration(at.getTime()), addresses: [PBX] },
+    state: registeredState(),
     due_at: new Date(at.getTime() + 600_000),
     lease_by: null,
     lease_until: null,
@@ -101,6 +108,42 @@ describe('a call of a PBX', () => {
     expect(await answerTo(`ext${count}`, '203.0.113.50')).toBe(404);
   });
 
+  it('security 4: is not for an account whose owner only names that address in DNS', async () => {
+    const phone_number_id = await numberWithAgent();
+    const state = { ...registeredState('203.0.113.66'), addresses: ['203.0.113.66', PBX] };
+    await registered({ phone_number_id, username: 'named', state });
+    expect(await answerTo('named')).toBe(404);
+  });
+
+  it('security 4: to a number is for the team that imported it first, whoever registers at its PBX later', async () => {
+    const first = await numberWithAgent({ inbound_allowed_addresses: [PBX] });
+    const { phone_number, team_id } = (await api.context.models.numbers.findById(first).lean())!;
+    user = await api.createUser({ credit: '5.00' });
+    const agent_id = await api.publishAgent(user);
+    const created_at = new Date(Date.now() + 1_000);
+    const claim = { provider: 'sip', is_proven: false, agent_id, sip: sipOf(), phone_number, created_at };
+    const later = await insertNumber(api, user, claim);
+    await registered({ phone_number_id: later, username: phone_number, created_at });
+    expect(await answerTo(phone_number)).toBe('routed');
+    const session = await api.context.models.sessions.findOne({ dialed_number: phone_number }).lean();
+    expect(session?.team_id).toBe(team_id);
+  });
+
+  it('security 4: to an account named by a number is not for the team that imports it later', async () => {
+    const phone_number_id = await numberWithAgent();
+    const before = new Date(Date.now() - 60_000);
+    await registered({ phone_number_id, username: '+4930777001', created_at: before });
+    const { teamId } = user;
+    user = await api.createUser({ credit: '5.00' });
+    const stolen = { inbound_allowed_addresses: [PBX] };
+    const agent_id = await api.publishAgent(user);
+    const claim = { provider: 'sip', is_proven: false, agent_id, sip: sipOf(stolen) };
+    await insertNumber(api, user, { ...claim, phone_number: '+4930777001' });
+    expect(await answerTo('+4930777001')).toBe('routed');
+    const id = api.dispatch.plans[0]!.key.sessionId;
+    expect((await api.context.models.sessions.findById(id).lean())?.team_id).toBe(teamId);
+  });
+
   it('from another server of its carrier is taken if the number lists that address', async () => {
     const listed = { inbound_allowed_addresses: ['203.0.113.0/24'] };
     const token = await registered({ phone_number_id: await numberWithAgent(listed) });
@@ -128,8 +171,7 @@ describe('a call out under a registration', () => {
   it('carries the account, its way and its credentials', async () => {
     const phone_number_id = await numberWithAgent();
     const state = {
-      ...newRegistration(0),
-      addresses: [PBX],
+      ...registeredState(),
       contactPlace: '198.51.100.9:41234',
       serviceRoute: ['<sip:edge.example.com;lr>'],
       server: 'sip-1',
