@@ -131,8 +131,8 @@ interface RegisteredCall {
 }
 
 /**
- * The registration that an INVITE is for: the one whose Contact it names, or, as some PBXs address their calls,
- * the only one with this username at the server that the call comes from. Null if there is none.
+ * The registration that an INVITE is for: the one whose Contact it names, or, as some PBXs address their
+ * calls, the only one with this username at the server that the call comes from. Null if there is none.
  */
 export async function findCalledRegistration(
   context: Pick<Context, 'models' | 'clock'>,
