@@ -2,7 +2,10 @@
 import type Srf from 'drachtio-srf';
 import { headerList, parseMessage, uriOf } from '../embedded/message.ts';
 import type { PlainRequest, PlainResponse } from '../signalling.ts';
+import { isConnectionLost } from './errors.ts';
 import type { ServerConnection } from './server-connection.ts';
+
+const UNREACHABLE = { status: 503, headers: [], sourceAddress: '', contact: null } as const;
 
 /** Its types ask for the socket of the server, of which there is one. */
 interface PlainSrf {
@@ -13,7 +16,7 @@ interface PlainSrf {
   ): void;
 }
 
-/** Sends it through this server. Rejects if it could not be sent, or the server is lost before an answer. */
+/** Sends it through this server. Rejects if the server is lost before an answer. */
 export function sendPlainRequest(
   server: ServerConnection,
   { method, uri, nextHop, headers }: PlainRequest,
@@ -21,7 +24,9 @@ export function sendPlainRequest(
   const { promise, resolve, reject } = Promise.withResolvers<PlainResponse>();
   const onSent = (error: unknown, sent: Srf.SrfRequest) => {
     if (error) {
-      reject(error instanceof Error ? error : new Error(String(error)));
+      if (isConnectionLost(error)) reject(error as Error);
+      // The server cannot send it, for instance over TLS without a certificate of its own.
+      else resolve({ ...UNREACHABLE, reason: String(error), server: server.name });
       return;
     }
     const contact = contactOf(rawOf(sent));

@@ -108,7 +108,7 @@ export function beginRound(purpose: Purpose, askedSeconds: number): Round {
 /** There was no answer, or the request could not be sent. */
 export function afterSilence(round: Round): Step {
   if (round.registered) return { do: 'end', outcome: round.registered };
-  const text = 'No answer from the registrar: check host, port and transport';
+  const text = 'No answer from the registrar: check host, port and transport; TLS needs SIP_TLS_CERT here';
   const failure: RoundFailure = { is: 'failed', status: null, text, retryAfterSeconds: null };
   // It keeps the way to this server open, and no other.
   if (round.purpose === 'ping') return { do: 'end', outcome: failure };

@@ -82,16 +82,16 @@ describe('a registrar with several servers', () => {
     await other.close();
   });
 
-  it('shows what to check if none can be reached', async () => {
+  it.each(['tcp', 'tls'])('shows what to check if none can be reached over %s', async (transport) => {
     registrar = await startRegistrar((request) => accepted(request, 600));
     const closed = await freeTcpPort();
     bench = await openRegistrationBench();
-    const nowhere = { ...account(), registrar: `127.0.0.1:${closed}`, transport: 'tcp' };
+    const nowhere = { ...account(), registrar: `127.0.0.1:${closed}`, transport };
     expect(await bench.register(nowhere)).toMatchObject({
       state: 'retrying',
       last_error: {
         sip_status: null,
-        message: 'No answer from the registrar: check host, port and transport',
+        message: expect.stringContaining('check host, port and transport'),
       },
     });
   });
