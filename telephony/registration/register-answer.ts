@@ -27,7 +27,7 @@ export interface Binding {
   readonly expiresSeconds: number | null;
 }
 
-/** What a response says. */
+/** The content of a response. */
 export interface RegisterAnswer {
   readonly status: number;
   /** `403 Forbidden`. */

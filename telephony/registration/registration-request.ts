@@ -12,7 +12,7 @@ export interface RegistrarAccount extends DigestAccount {
   readonly registrar: string;
 }
 
-/** What identifies this request among those of the registration. */
+/** Identity of this request among those of the registration. */
 export interface RequestIdentity {
   readonly callId: string;
   readonly fromTag: string;

@@ -60,7 +60,7 @@ export interface Round {
   readonly registered: Extract<RoundOutcome, { is: 'registered' }> | null;
 }
 
-/** What to do next. */
+/** The next step. */
 export type Step =
   /** Send the next request to the same server. */
   | { readonly do: 'send'; readonly round: Round }
@@ -70,7 +70,7 @@ export type Step =
   | { readonly do: 'redirect'; readonly round: Round; readonly uri: string }
   | { readonly do: 'end'; readonly outcome: RoundOutcome };
 
-/** What is known of the account besides its answer. */
+/** Facts about the account besides the answer. */
 export interface RoundFacts {
   /** User part of our Contact. */
   readonly token: string;

@@ -114,7 +114,7 @@ export function renewed(state: RegistrationState, nowMs: number): RegistrationSt
   };
 }
 
-/** What the next round is for. */
+/** The purpose of the next round. */
 export function purposeOf(state: RegistrationState, nowMs: number): Purpose {
   const isFresh = state.status === 'registered' && state.refreshMs !== null && nowMs < state.refreshMs;
   return isFresh ? 'ping' : 'register';

@@ -17,7 +17,7 @@ const REGISTRATION = {
 };
 const NUMBER = { phone_number_id: 'n1', phone_number: '+4930123456' };
 
-/** What the command prints, and the bodies that it sends. */
+/** Runs the command; returns its output and the bodies that it sent. */
 async function run(args: readonly string[], environment: Record<string, string> = {}) {
   const bodies: unknown[] = [];
   const product = createServer((request, response) => {

@@ -45,7 +45,7 @@ export async function findAddressee(context: Context, request: AdmissionRequest)
   if (claims.length === 0) return (await calledByPbx(context, request)).addressee;
   // Bought: no PBX calls it.
   if (claims.every(({ sip }) => sip === null)) return amongClaims(context, claims, request);
-  // Accounts of carriers are often named by a number: whoever imports it later does not get their calls.
+  // Accounts of carriers are often named by a number. A team that imports it later does not get their calls.
   const { addressee: pbx, since } = await calledByPbx(context, request);
   if (pbx.is !== 'number') return amongClaims(context, claims, request);
   const before = claims.filter(({ created_at, is_proven }) => is_proven || created_at < since);

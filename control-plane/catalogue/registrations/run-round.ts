@@ -22,7 +22,7 @@ import type { SentBy } from '#telephony/registration/registration-state.ts';
 import type { Context } from '../../platform/context.ts';
 import type { SipRegistrationDocument } from '../../platform/store/models/sip-registration-model.ts';
 
-/** What a round needs of the world. */
+/** Effects of a round. */
 export interface RoundDeps {
   readonly context: Pick<Context, 'dispatch' | 'secretBox'>;
   /** The servers behind `host` or `host:port`. Throws `EgressRefused`. */

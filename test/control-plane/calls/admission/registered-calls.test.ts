@@ -115,7 +115,7 @@ describe('a call of a PBX', () => {
     expect(await answerTo('named')).toBe(404);
   });
 
-  it('security 4: to a number is for the team that imported it first, whoever registers at its PBX later', async () => {
+  it('security 4: to a number is for the team that imported it first, not one that registers at its PBX later', async () => {
     const first = await numberWithAgent({ inbound_allowed_addresses: [PBX] });
     const { phone_number, team_id } = (await api.context.models.numbers.findById(first).lean())!;
     user = await api.createUser({ credit: '5.00' });

@@ -1,5 +1,5 @@
 /**
- * What PBXs and carriers answer to a REGISTER, by messages that users of other programs have reported. Each
+ * Answers of PBXs and carriers to a REGISTER, by messages that users of other programs have reported. Each
  * scenario runs over real sockets.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

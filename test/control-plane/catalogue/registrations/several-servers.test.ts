@@ -18,7 +18,7 @@ afterEach(async () => {
 
 describe('a registration whose SIP server is lost', () => {
   let second: EmbeddedSignalling;
-  /** What the registrar has. */
+  /** The Contacts that the registrar has. */
   let bindings: Set<string>;
 
   beforeEach(async () => {
