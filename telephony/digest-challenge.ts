@@ -36,9 +36,21 @@ const CHALLENGES = {
   'Proxy-Authorization': 'proxy-authenticate',
 } as const;
 
-/** The answerable challenges of a response, in its order: the first is the one to answer (RFC 8760 §2.4). */
-export function readChallenges(headers: readonly SipHeader[]): DigestChallenge[] {
-  return (['Authorization', 'Proxy-Authorization'] as const).flatMap((answerIn) =>
+/**
+ * The answerable challenges of a response, in its order: the first is the one to answer (RFC 8760 §2.4). Only
+ * a 401 and a 407 ask for an answer.
+ */
+export function readChallenges({
+  status,
+  headers,
+}: {
+  readonly status: number;
+  readonly headers: readonly SipHeader[];
+}): DigestChallenge[] {
+  if (status !== 401 && status !== 407) return [];
+  // A proxy that forks passes on what both kinds of server ask for (RFC 3261 §16.7).
+  const kinds = ['Authorization', 'Proxy-Authorization'] as const;
+  return (status === 401 ? kinds : kinds.toReversed()).flatMap((answerIn) =>
     headers
       .filter(({ name }) => name.toLowerCase() === CHALLENGES[answerIn])
       .flatMap(({ value }) => fieldSets(value))
@@ -74,7 +86,8 @@ function challengeOf(
  */
 function fieldSets(value: string): ReadonlyMap<string, string>[] {
   const sets: Map<string, string>[] = [];
-  const FIELD = /\s*(?:(Digest)\s+)?(\w+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))\s*(?:,|$)/giy;
+  // What is repeated to the server must not end a line.
+  const FIELD = /[\s,]*(?:(Digest)\s+)?([\w-]+)\s*=\s*(?:"((?:[^"\\\r\n]|\\.)*)"|([^\s,"]+))\s*(?:,|$)/giy;
   for (const [, scheme, name = '', quoted, plain = ''] of value.matchAll(FIELD)) {
     if (scheme !== undefined) sets.push(new Map());
     const fields = sets.at(-1);

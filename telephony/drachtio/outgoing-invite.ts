@@ -1,11 +1,11 @@
 /**
- * An outbound INVITE, over drachtio-srf. A challenge is answered here, because drachtio-srf knows one
+ * An outbound INVITE, over drachtio-srf. Challenges are answered here, because drachtio-srf knows one
  * challenge and MD5 only; it still answers those within the dialog.
  */
 import { randomBytes } from 'node:crypto';
 import { isIP } from 'node:net';
 import type Srf from 'drachtio-srf';
-import { answerChallenge, readChallenges } from '../digest-challenge.ts';
+import { answerChallenge, type DigestChallenge, readChallenges } from '../digest-challenge.ts';
 import { header, parseCseq, parseMessage } from '../embedded/message.ts';
 import { ALLOW } from '../methods.ts';
 import { type DialRequest, InviteRefused, type OutgoingInvite, type SipDialog } from '../signalling.ts';
@@ -26,6 +26,8 @@ export class DrachtioOutgoingInvite implements OutgoingInvite {
   readonly #answer: PromiseWithResolvers<SipDialog>;
   #request: Srf.SrfRequest | null = null;
   #isCancelled = false;
+  /** What was asked so far, by a proxy and by the server behind it. */
+  readonly #challenges: DigestChallenge[] = [];
   #onEarlyMedia: ((sdp: string) => void) | null = null;
 
   constructor(server: ServerConnection, dial: DialRequest, dialogs: WorkerDialogs) {
@@ -39,7 +41,7 @@ export class DrachtioOutgoingInvite implements OutgoingInvite {
       () => undefined,
       () => undefined,
     );
-    this.#send(partiesOf(dial), dial.nextHop ?? null, (error) => this.#challenged(error));
+    this.#send(partiesOf(dial), dial.nextHop ?? null);
   }
 
   onEarlyMedia(listener: (sdp: string) => void): void {
@@ -57,8 +59,7 @@ export class DrachtioOutgoingInvite implements OutgoingInvite {
     this.#answer.reject(new Error('the connection to signalling was lost'));
   }
 
-  /** `refused` says whether it goes on after a refusal. */
-  #send(headers: Headers, nextHop: string | null, refused: (error: unknown) => boolean): void {
+  #send(headers: Headers, nextHop: string | null): void {
     const { toUri, sdpOffer, credentials } = this.#dial;
     const options: { auth?: DialRequest['credentials']; [name: string]: unknown } = {
       localSdp: sdpOffer,
@@ -80,7 +81,7 @@ export class DrachtioOutgoingInvite implements OutgoingInvite {
     // With a callback, for the same reason as in `DrachtioInvite.answer`.
     this.#server.srf.createUAC(toUri, options as never, progress, (error: unknown, dialog) => {
       if (error) {
-        if (!refused(error)) this.#answer.reject(asRefusal(error));
+        if (!this.#challenged(error)) this.#answer.reject(asRefusal(error));
       } else if (this.#isCancelled) {
         void new DrachtioDialog(dialog, this.#server, this.#dialogs).hangUp();
         this.#answer.reject(new InviteRefused(487));
@@ -93,29 +94,41 @@ export class DrachtioOutgoingInvite implements OutgoingInvite {
     if (this.#isCancelled) request.cancel(() => undefined);
   }
 
-  /** Answers a challenge once, in the next request of the same Call-ID (RFC 3261 §22.2). */
+  /**
+   * Answers a challenge in the next request of the same Call-ID (RFC 3261 §22.2): one of a proxy and one of
+   * the server behind it. A further one has refused the password. Returns whether the call goes on.
+   */
   #challenged(error: unknown): boolean {
-    const { credentials, toUri } = this.#dial;
+    const { credentials } = this.#dial;
     const sent = parseMessage(rawOf(this.#request));
     const { res: response } = error as { readonly res?: Srf.SrfResponse };
-    const challenge = response && readChallenges(parseMessage(rawOf(response))?.headers ?? [])[0];
-    if (this.#isCancelled || !credentials || !sent || !challenge) return false;
-    const { from: _from, ...headers } = partiesOf(this.#dial) as Record<string, string>;
-    const proof = { cnonce: randomBytes(8).toString('hex'), uses: 1 };
+    const headers = parseMessage(rawOf(response))?.headers ?? [];
+    const [challenge] = readChallenges({ status: statusOf(error), headers });
+    const isRepeated = this.#challenges.some(({ answerIn }) => answerIn === challenge?.answerIn);
+    if (this.#isCancelled || !credentials || !sent || !response || !challenge || isRepeated) return false;
+    this.#challenges.push(challenge);
+    const { from: _from, ...parties } = partiesOf(this.#dial) as Record<string, string>;
     const again = {
-      ...headers,
+      ...parties,
       From: header(sent, 'from') ?? '',
       'Call-ID': header(sent, 'call-id') ?? '',
       CSeq: `${(parseCseq(sent)?.number ?? 1) + 1} INVITE`,
-      [challenge.answerIn]: answerChallenge(
-        challenge,
-        { method: 'INVITE', uri: toUri, body: this.#dial.sdpOffer },
-        credentials,
-        proof,
-      ),
+      ...this.#answers(credentials),
     };
-    this.#send(again, this.#challengerOf(response), () => false);
+    // It is over: a CANCEL that comes now is for the next one.
+    this.#request = null;
+    this.#send(again, this.#challengerOf(response));
     return true;
+  }
+
+  #answers(credentials: NonNullable<DialRequest['credentials']>): Headers {
+    const { toUri: uri, sdpOffer: body } = this.#dial;
+    const invite = { method: 'INVITE', uri, body };
+    const answers = this.#challenges.map((challenge, index): [string, string] => {
+      const proof = { cnonce: randomBytes(8).toString('hex'), uses: this.#challenges.length - index };
+      return [challenge.answerIn, answerChallenge(challenge, invite, credentials, proof)];
+    });
+    return Object.fromEntries(answers);
   }
 
   /** The server that challenged: a name may stand for several. Over TLS the name is needed. */

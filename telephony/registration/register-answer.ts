@@ -53,7 +53,6 @@ export interface RegisterAnswer {
 
 const MAX_BINDINGS = 32;
 const MAX_ROUTES = 4;
-const MAX_URI_CHARS = 512;
 const MAX_REASON_CHARS = 100;
 const SECONDS = /^\s*(\d{1,10})(?=[\s;(]|$)/;
 
@@ -67,10 +66,10 @@ export function readRegisterAnswer({ status, reason, headers }: SipAnswer): Regi
   return {
     status,
     text: `${status} ${printable(reason)}`.trim(),
-    challenges: status === 401 || status === 407 ? readChallenges(headers) : [],
+    challenges: readChallenges({ status, headers }),
     bindings: isRedirect
       ? []
-      : contacts.map((contact) => ({
+      : contacts.filter(isPlain).map((contact) => ({
           uri: uriOf(contact),
           expiresSeconds: secondsOf(parameter(contact, 'expires')),
         })),
@@ -103,11 +102,16 @@ function placeOf(via: string): { readonly named: string | null; readonly seen: s
 }
 
 function isTarget(uri: string): boolean {
-  return uri.length <= MAX_URI_CHARS && /^sips?:/i.test(uri) && readSipUri(uri) !== null;
+  return isPlain(uri) && /^sips?:/i.test(uri) && readSipUri(uri) !== null;
+}
+
+/** Whether the URI of a value can be written into a request as it is. */
+function isPlain(value: string): boolean {
+  return /^[^\s<>"]{1,512}$/.test(uriOf(value));
 }
 
 function isRoute(route: string): boolean {
-  return route.length <= MAX_URI_CHARS && /^<sips?:[^<>\s"]+>$/i.test(route) && isTarget(uriOf(route));
+  return /^<[^<>]+>$/.test(route) && isTarget(uriOf(route));
 }
 
 function printable(text: string): string {

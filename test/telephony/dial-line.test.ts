@@ -32,12 +32,10 @@ const line = (more: Record<string, unknown> = {}) => ({
   ...more,
 });
 
-/** Dials; rejects unless the PBX is busy in the end, and returns its last INVITE. */
-async function dial(
-  more: Record<string, unknown> = {},
-  credentials: { readonly username: string; readonly password: string } | null = null,
-) {
-  const invite = worker.dial({
+type Credentials = { readonly username: string; readonly password: string } | null;
+
+const call = (more: Record<string, unknown>, credentials: Credentials) =>
+  worker.dial({
     toUri: 'sip:+12125550123@pbx.example',
     nextHop: `sip:${pbx.address};transport=udp`,
     fromNumber: '+4930123456',
@@ -46,6 +44,10 @@ async function dial(
     headers: {},
     credentials,
   });
+
+/** Dials; rejects unless the PBX is busy in the end, and returns its last INVITE. */
+async function dial(more: Record<string, unknown> = {}, credentials: Credentials = null) {
+  const invite = call(more, credentials);
   const error: unknown = await invite.answered.catch((refused: unknown) => refused);
   if (!(error instanceof InviteRefused) || error.status !== 486) throw error;
   return pbx.of('INVITE').at(-1)!;
@@ -95,4 +97,36 @@ it('gives up when its password is refused', async () => {
   }));
   await expect(dial({}, { username: '204', password: 'wrong' })).rejects.toThrow('407');
   expect(pbx.of('INVITE')).toHaveLength(2);
+});
+
+it('proves its password to a proxy and then to the PBX behind it', async () => {
+  pbx.use((request) => {
+    const lines = (kind: string) => [`${kind}-Authenticate: Digest realm="${kind}", nonce="n", qop="auth"`];
+    if (header(request, 'proxy-authorization') === null) return { status: 407, lines: lines('Proxy') };
+    return header(request, 'authorization') === null ? { status: 401, lines: lines('WWW') } : { status: 486 };
+  });
+  const invite = await dial({}, { username: '204', password: 'secret' });
+  expect(pbx.of('INVITE').map((request) => header(request, 'cseq'))).toEqual(
+    [1, 2, 3].map((number) => `${number} INVITE`),
+  );
+  expect(credentialsOf(invite, 'proxy-authorization').get('nc')).toBe('00000002');
+  expect(credentialsOf(invite).get('nc')).toBe('00000001');
+});
+
+it('takes a refusal as one, even if it carries a challenge', async () => {
+  pbx.use(() => ({ status: 403, lines: ['WWW-Authenticate: Digest realm="pbx", nonce="n", qop="auth"'] }));
+  await expect(dial({}, { username: '204', password: 'secret' })).rejects.toThrow('403');
+  expect(pbx.of('INVITE')).toHaveLength(1);
+});
+
+it('is cancelled by the INVITE under way, not by the one that was challenged', async () => {
+  const lines = ['WWW-Authenticate: Digest realm="pbx", nonce="n", qop="auth"'];
+  pbx.use((request) => {
+    if (request.start.kind === 'request' && request.start.method !== 'INVITE') return { status: 200 };
+    return header(request, 'authorization') === null ? { status: 401, lines } : { status: 180 };
+  });
+  const invite = call({}, { username: '204', password: 'secret' });
+  await expect.poll(() => pbx.of('INVITE').length).toBe(2);
+  invite.cancel();
+  await expect.poll(() => pbx.of('CANCEL').map((request) => header(request, 'cseq'))).toEqual(['2 CANCEL']);
 });

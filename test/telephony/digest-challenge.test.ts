@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { answerChallenge, readChallenges } from '#telephony/digest-challenge.ts';
 
-const www = (...values: string[]) => values.map((value) => ({ name: 'WWW-Authenticate', value }));
+const www = (...values: string[]) => ({
+  status: 401,
+  headers: values.map((value) => ({ name: 'WWW-Authenticate', value })),
+});
 /** RFC 7616 §3.9.1. */
 const MUFASA = { username: 'Mufasa', password: 'Circle of Life' };
 const PLACE = { method: 'GET', uri: '/dir/index.html' };
@@ -80,6 +83,25 @@ describe('the challenges of a response', () => {
 
   it('of a 407 are answered in Proxy-Authorization', () => {
     const headers = [{ name: 'Proxy-Authenticate', value: 'Digest realm="a", nonce="1"' }];
-    expect(readChallenges(headers)).toMatchObject([{ answerIn: 'Proxy-Authorization' }]);
+    expect(readChallenges({ status: 407, headers })).toMatchObject([{ answerIn: 'Proxy-Authorization' }]);
+  });
+
+  it.each([
+    [401, 'Authorization'],
+    [407, 'Proxy-Authorization'],
+  ])('of a %i begin with its own kind', (status, answerIn) => {
+    const headers = ['Proxy-Authenticate', 'WWW-Authenticate'].map((name) => ({
+      name,
+      value: 'Digest realm="a", nonce="1"',
+    }));
+    expect(readChallenges({ status, headers })[0]).toMatchObject({ answerIn });
+  });
+
+  it('may have empty places between their fields, and fields with a hyphen', () => {
+    expect(readChallenges(www('Digest realm="a",, x-y=1, nonce="1",'))).toMatchObject([{ nonce: '1' }]);
+  });
+
+  it('with a line end in a text are not answered', () => {
+    expect(readChallenges(www('Digest realm="a", nonce="1\rVia: x"'))).toEqual([]);
   });
 });
