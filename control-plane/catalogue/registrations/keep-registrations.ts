@@ -205,7 +205,15 @@ class RegistrationKeeper {
       { ...held, rev },
       { $set: { ...free, state, due_at: new Date(state.dueMs) } },
     );
-    if (matchedCount === 0) await models.sipRegistrations.updateOne(held, { $set: free });
+    if (matchedCount > 0) return;
+    // The registrar has accepted it all the same: a deletion has to tell it that it is over.
+    const { registeredUntilMs, server, contactPlace } = state;
+    const known = {
+      'state.registeredUntilMs': registeredUntilMs,
+      'state.server': server,
+      'state.contactPlace': contactPlace,
+    };
+    await models.sipRegistrations.updateOne(held, { $set: { ...free, ...known } });
   }
 
   #tell({ _id, state }: SipRegistrationDocument, next: RegistrationState): void {

@@ -139,16 +139,14 @@ export async function findCalledRegistration(
   { calledUser, sourceAddress }: RegisteredCall,
 ): Promise<SipRegistrationDocument | null> {
   if (calledUser === '') return null;
-  const { sipRegistrations } = context.models;
-  const byToken = await sipRegistrations
-    .findOne({ token: calledUser, deleting_at: null })
-    .lean<SipRegistrationDocument>();
-  if (byToken) return byToken;
-  const [only, another] = await sipRegistrations
-    .find({ username: calledUser, ...registeredAt(context, sourceAddress) })
-    .limit(2)
+  const byName = { username: calledUser, ...registeredAt(context, sourceAddress) };
+  const found = await context.models.sipRegistrations
+    .find({ $or: [{ token: calledUser, deleting_at: null }, byName] })
+    // The one with the token, and two of the same name.
+    .limit(3)
     .lean<SipRegistrationDocument[]>();
-  return only && !another ? only : null;
+  const [only, another] = found;
+  return found.find(({ token }) => token === calledUser) ?? (only && !another ? only : null);
 }
 
 /** Those of these numbers whose registration is at the server that a call comes from. */

@@ -78,7 +78,7 @@ export const defineSipRegistrations = modelOf<SipRegistrationDocument>('SipRegis
   schema.index({ token: 1 }, { unique: true });
   schema.index({ team_id: 1, created_at: -1, _id: -1 });
   schema.index({ due_at: 1 });
-  schema.index({ username: 1 });
+  schema.index({ username: 1, 'state.address': 1 });
   schema.index(
     { phone_number_id: 1 },
     { unique: true, partialFilterExpression: { phone_number_id: { $gt: '' } } },

@@ -135,6 +135,25 @@ describe('a SIP registration', () => {
     expect(await bench.api.context.models.sipRegistrations.findById(id).lean()).toBeNull();
   });
 
+  it('that is deleted while the registrar accepts it is ended there', async () => {
+    const { api, user } = bench;
+    const { dispatch } = api;
+    const { answerSip } = dispatch;
+    dispatch.answerSip = async (request) => {
+      const answer = await answerSip!(request);
+      const [{ _id: id } = { _id: '' }] = await api.context.models.sipRegistrations.find().lean();
+      if (answer.status === 200 && request.headers['Expires'] !== '0')
+        await api.request('DELETE', `${REGISTRATIONS}/${id}`, { key: user.key });
+      return answer;
+    };
+    await api.request('POST', REGISTRATIONS, { key: user.key, body: account() });
+    await bench.settle();
+    await bench.pass(1_000);
+    const asked = registrar.of('REGISTER').map((request) => header(request, 'expires'));
+    expect(asked).toEqual(['600', '600', '0', '0']);
+    expect(await api.context.models.sipRegistrations.countDocuments()).toBe(0);
+  });
+
   it('security 12: is refused for a host that tenants must not have called', async () => {
     const body = { ...account(), registrar: '10.0.0.5' };
     const made = await bench.api.request('POST', REGISTRATIONS, { key: bench.user.key, body });
