@@ -1,4 +1,5 @@
 /** Abilities of workers since a later version than the first: one of an older version does not say so. */
+/** Abilities that workers have had since a later version than the first: older ones do not name them. */
 import { z } from 'zod';
 
 const ability = z.literal(true).optional();
@@ -9,7 +10,9 @@ export const workerAbilities = {
   takes_stream: ability,
   /** With agent tests it takes turns of text sessions; not in `kinds`, whose values are fixed. */
   takes_text: ability,
-  /** It answers `judge_pauses`, `rehearse`, `judge_turn`, `measure_regret`, `ask_of_test_call`, `send_sip`. */
+  /**
+   * It answers `judge_pauses`, `rehearse`, `judge_turn`, `measure_regret`, `ask_of_test_call`, `send_sip`.
+   */
   judges_pauses: ability,
   rehearses: ability,
   judges_turns: ability,
