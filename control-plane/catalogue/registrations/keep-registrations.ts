@@ -81,6 +81,8 @@ class RegistrationKeeper {
   readonly #holder: string;
   /** The rounds of this process, by registration. */
   readonly #running = new Map<string, { readonly teamId: string; readonly ended: Promise<void> }>();
+  /** The last round had no worker to send its request: until there is one, each tick begins one round only. */
+  #isMute = false;
 
   constructor(context: Context, hopsOf: HopsOf) {
     this.#context = context;
@@ -106,6 +108,7 @@ class RegistrationKeeper {
         )
         .finally(() => this.#running.delete(id));
       this.#running.set(id, { teamId, ended });
+      if (this.#isMute) return;
     }
   }
 
@@ -137,6 +140,7 @@ class RegistrationKeeper {
     const ran = await runRound(this.#depsOf(registration), registration, purpose);
     if (ran === null) return;
     const { is } = ran.outcome;
+    this.#isMute = is === 'unsent';
     if (purpose === 'register' && is !== 'answered' && is !== 'unregistered')
       this.#context.metrics.sipRegistrations.inc({ outcome: is });
     const next = this.#after(registration, purpose === 'ping', ran);

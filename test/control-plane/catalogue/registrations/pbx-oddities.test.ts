@@ -284,4 +284,22 @@ describe('a failure', () => {
     await bench.pass(5_000);
     expect((await bench.read(id)).state).toBe('registered');
   });
+
+  it('of the only signalling is looked for by one registration a second, not by all', async () => {
+    const registrar = await registrarOf((request) => accepted(request, 600));
+    const { answerSip } = bench.api.dispatch;
+    bench.api.dispatch.answerSip = null;
+    const users = Array.from({ length: 8 }, (_, index) => `${300 + index}`);
+    for (const username of users) await register(registrar, { username });
+    const attempts = async () => {
+      const all = await bench.api.context.models.sipRegistrations.find().lean();
+      return all.reduce((sum, { cseq }) => sum + cseq, 0);
+    };
+    const before = await attempts();
+    for (let second = 0; second < 10; second++) await bench.pass(1_000);
+    expect((await attempts()) - before).toBeLessThanOrEqual(10);
+    bench.api.dispatch.answerSip = answerSip;
+    for (let second = 0; second < 6; second++) await bench.pass(1_000);
+    expect(registrar.of('REGISTER')).toHaveLength(users.length);
+  });
 });
