@@ -81,7 +81,7 @@ class RegistrationKeeper {
   readonly #holder: string;
   /** The rounds of this process, by registration. */
   readonly #running = new Map<string, { readonly teamId: string; readonly ended: Promise<void> }>();
-  /** The last round had no worker to send its request: until there is one, each tick begins one round only. */
+  /** The last round had no worker: until there is one, each tick begins one round only. */
   #isMute = false;
 
   constructor(context: Context, hopsOf: HopsOf) {
