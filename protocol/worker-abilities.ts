@@ -1,4 +1,3 @@
-/** Abilities of workers since a later version than the first: one of an older version does not say so. */
 /** Abilities that workers have had since a later version than the first: older ones do not name them. */
 import { z } from 'zod';
 
