@@ -92,9 +92,11 @@ describeNeeds(NEEDED)('a call whose worker is killed', () => {
         .toBe(perMinute(PRICE_PHONE, session.duration_seconds));
       await expectWholeRecording(session);
       await expectReported(session.session_id);
-      // The second worker, too, has its words and sound signed while the call runs.
+      // A later worker, too, has its words and sound signed while the call runs. A machine that is busy may
+      // need more than one try to give it the call.
       const { chain } = await exportedFile(product, session.session_id);
-      expect([chain?.missing, chain?.links.at(-1)?.epoch]).toEqual([[], 2]);
+      expect(chain?.missing).toEqual([]);
+      expect(chain?.links.at(-1)?.epoch).toBeGreaterThan(1);
     },
   );
 
