@@ -9,7 +9,11 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlit
  * begin anew long before, unless a long read keeps it.
  */
 const AUTOCHECKPOINT_PAGES = 16_000;
-const CACHE_KIB = 65_536;
+/**
+ * Of each connection. Pages beyond it come from the page cache of the system, which costs no measurable CPU;
+ * a larger one fills up over thousands of calls and looks like a leak.
+ */
+const CACHE_KIB = 16_384;
 
 /** A SQLite connection. */
 export class Sqlite {
