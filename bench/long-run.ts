@@ -6,7 +6,7 @@
  */
 import { PhoneCaller } from '#caller/phone-caller.ts';
 import { prepareScene } from '#caller/scene.ts';
-import { cpuSeconds, type Process, proportionalBytes } from '#test/journeys/process-tree.ts';
+import { type Process, proportionalBytes, usedCores } from '#test/journeys/process-tree.ts';
 import { startProduct } from '#test/journeys/product.ts';
 import { CALLS_PER_SECOND, createMeasuredAgent } from './call-load.ts';
 import { judge, toText } from './figures.ts';
@@ -82,18 +82,11 @@ async function placeCalls(caller: PhoneCaller, target: string, count: number): P
 
 /** Waits for what the calls leave to do; then the memory of all processes, bytes. */
 async function restingBytes(processes: readonly Process[]): Promise<number> {
-  for (let rest = 0; rest < MOST_RESTS && (await usedCores(processes)) > REST_CORES; rest++);
+  for (let rest = 0; rest < MOST_RESTS && (await usedCores(processes, REST_OVER_MS)) > REST_CORES; rest++);
   let least = Number.POSITIVE_INFINITY;
   for (let sample = 0; sample < SAMPLES; sample++) {
     await new Promise((resolve) => setTimeout(resolve, SAMPLE_EVERY_MS));
     least = Math.min(least, proportionalBytes(processes));
   }
   return least;
-}
-
-/** What the processes use of a core for some seconds. */
-async function usedCores(processes: readonly Process[]): Promise<number> {
-  const before = cpuSeconds(processes);
-  await new Promise((resolve) => setTimeout(resolve, REST_OVER_MS));
-  return (1_000 * (cpuSeconds(processes) - before)) / REST_OVER_MS;
 }

@@ -1,5 +1,5 @@
 /** Watches the CPU and the memory of the product, before a load and during it. */
-import { cpuSeconds, type Process, residentBytes } from '#test/journeys/process-tree.ts';
+import { cpuSeconds, type Process, residentBytes, usedCores } from '#test/journeys/process-tree.ts';
 import type { CpuSample } from './cpu-cost.ts';
 
 const SAMPLE_MS = 500;
@@ -27,7 +27,8 @@ export async function watchProduct(
     samples.push({ atMs: performance.now(), cpuSeconds: cpuSeconds(processes) });
     peakBytes = Math.max(peakBytes, residentBytes(processes));
   };
-  const idlePerSecond = await idleCpu(processes, idleMs);
+  await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
+  const idlePerSecond = await usedCores(processes, idleMs);
   sample();
   const sampling = setInterval(sample, SAMPLE_MS);
   return () => {
@@ -35,11 +36,4 @@ export async function watchProduct(
     sample();
     return { idlePerSecond, samples, peakBytes };
   };
-}
-
-async function idleCpu(processes: readonly Process[], forMs: number): Promise<number> {
-  await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
-  const before = { atMs: performance.now(), used: cpuSeconds(processes) };
-  await new Promise((resolve) => setTimeout(resolve, forMs));
-  return (cpuSeconds(processes) - before.used) / ((performance.now() - before.atMs) / 1_000);
 }

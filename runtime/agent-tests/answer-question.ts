@@ -26,6 +26,7 @@ import { createTextAgent } from '../text-turns/text-agent.ts';
 import { shownItems } from '../tools/hidden-failure.ts';
 import { historyOf } from '../turn/loop/failover-config.ts';
 import { compareAnswers } from './compare-answers.ts';
+import { withinTime } from './limited-time.ts';
 
 /** Time for a question, ms: less than the control plane waits. */
 const QUESTION_MS = 55_000;
@@ -80,24 +81,21 @@ export async function answerQuestion(question: TurnQuestion, deps: QuestionDeps)
   const model = deps.modelFor(plan);
   if (model.isCustom || model.id === DEMO_MODEL_ID) return failed(`${model.id} cannot be asked again`);
   const once = askedOnce(model, question.most_micros, bill);
-  const end = new AbortController();
-  const late = new ModelError(`no answer within ${QUESTION_MS / 1_000} s`, { retryable: false });
-  const timer = deps.clock.after(QUESTION_MS, () => end.abort(late));
   try {
-    if (question.step === 'answer') {
-      const answer = await answerOf(question, { model: once, signal: end.signal, deps });
-      return { outcome: 'answered', answer, ...costs() };
-    }
-    const verdict = await compareAnswers(once, question, { clock: deps.clock, signal: end.signal });
-    return verdict
-      ? { outcome: 'compared', ...verdict, ...costs() }
-      : failed('the answer of the judging model cannot be parsed');
+    return await withinTime(deps.clock, QUESTION_MS, async (signal) => {
+      if (question.step === 'answer') {
+        const answer = await answerOf(question, { model: once, signal, deps });
+        return { outcome: 'answered', answer, ...costs() };
+      }
+      const verdict = await compareAnswers(once, question, { clock: deps.clock, signal });
+      return verdict
+        ? { outcome: 'compared', ...verdict, ...costs() }
+        : failed('the answer of the judging model cannot be parsed');
+    });
   } catch (error) {
     if (error instanceof TooDear) return { outcome: 'dear', needs_micros: error.needsMicros };
     if (error instanceof ModelError) return failed(error.message);
     throw error;
-  } finally {
-    timer.cancel();
   }
 }
 

@@ -18,6 +18,7 @@ import { type LanguageModel, ModelError } from '#runtime/llm/llm.ts';
 import { askJson } from '../text-turns/ask-model.ts';
 import { meteredModel } from '../text-turns/watched-model.ts';
 import { judgeConditions, tagged, withinChars } from './judge.ts';
+import { withinTime } from './limited-time.ts';
 import { callLines, inert, inLine } from './shown-call.ts';
 import { CALLER_ROLE } from './simulation.ts';
 
@@ -46,23 +47,19 @@ export async function answerTestCall(
   const metered = meteredModel(model, (micros) => {
     cost_micros += micros;
   });
-  const limitMs = question.step === 'move' ? MOVE_MS : JUDGE_MS;
-  const end = new AbortController();
-  const late = new ModelError(`no answer within ${limitMs / 1_000} s`, { retryable: false });
-  const timer = clock.after(limitMs, () => end.abort(late));
-  const context = { plan: { session_id: randomUUID() }, clock, signal: end.signal };
   try {
-    if (question.step === 'judge')
-      return { outcome: 'judged', verdicts: await judge(metered, question, context), cost_micros };
-    const move = await nextMove(metered, question, context);
-    return move
-      ? { outcome: 'move', move, cost_micros }
-      : failed('its answer does not have the requested form');
+    return await withinTime(clock, question.step === 'move' ? MOVE_MS : JUDGE_MS, async (signal) => {
+      const context = { plan: { session_id: randomUUID() }, clock, signal };
+      if (question.step === 'judge')
+        return { outcome: 'judged', verdicts: await judge(metered, question, context), cost_micros };
+      const move = await nextMove(metered, question, context);
+      return move
+        ? { outcome: 'move', move, cost_micros }
+        : failed('its answer does not have the requested form');
+    });
   } catch (error) {
     if (error instanceof ModelError) return failed(error.message);
     throw error;
-  } finally {
-    timer.cancel();
   }
 }
 

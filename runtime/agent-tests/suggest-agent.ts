@@ -10,6 +10,7 @@ import { placeholderProblem } from '#protocol/placeholders.ts';
 import { type LanguageModel, ModelError } from '#runtime/llm/llm.ts';
 import { askJson } from '../text-turns/ask-model.ts';
 import { meteredModel } from '../text-turns/watched-model.ts';
+import { withinTime } from './limited-time.ts';
 
 /** Time for all attempts, ms: less than one attempt of `ask` may take, and than the control plane waits. */
 const SUGGESTION_MS = 55_000;
@@ -53,9 +54,6 @@ export async function suggestAgent(
     error: `${problem.slice(0, PROBLEM_CHARS)}; ${advice}`,
     cost_micros,
   });
-  const end = new AbortController();
-  const late = new ModelError(`no answer within ${SUGGESTION_MS / 1_000} s`, { retryable: false });
-  const timer = clock.after(SUGGESTION_MS, () => end.abort(late));
   const metered = meteredModel(model, (micros) => {
     cost_micros += micros;
   });
@@ -64,10 +62,12 @@ export async function suggestAgent(
     { role: 'user', content: `<description>\n${description}\n</description>` },
   ] as const;
   try {
-    const suggestion = await askJson(
-      metered,
-      { question: { messages, maxOutputTokens: MAX_OUTPUT_TOKENS }, schema: usableSuggestion },
-      { plan: { session_id: randomUUID() }, clock, signal: end.signal },
+    const suggestion = await withinTime(clock, SUGGESTION_MS, (signal) =>
+      askJson(
+        metered,
+        { question: { messages, maxOutputTokens: MAX_OUTPUT_TOKENS }, schema: usableSuggestion },
+        { plan: { session_id: randomUUID() }, clock, signal },
+      ),
     );
     return suggestion === null
       ? failed(
@@ -78,7 +78,5 @@ export async function suggestAgent(
   } catch (error) {
     if (error instanceof ModelError) return failed(error.message, 'try again later, or check the model');
     throw error;
-  } finally {
-    timer.cancel();
   }
 }

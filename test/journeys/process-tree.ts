@@ -40,6 +40,13 @@ export function cpuSeconds(processes: readonly Process[]): number {
   }, 0);
 }
 
+/** The cores, or the share of one, that the processes use in the next `ms`. */
+export async function usedCores(processes: readonly Process[], ms: number): Promise<number> {
+  const before = { atMs: performance.now(), seconds: cpuSeconds(processes) };
+  await new Promise((resolve) => setTimeout(resolve, ms));
+  return (1_000 * (cpuSeconds(processes) - before.seconds)) / (performance.now() - before.atMs);
+}
+
 /** CPU time of a thread, seconds. */
 export interface ThreadUse {
   readonly pid: number;
