@@ -9,17 +9,27 @@ import { type Addition, parseAddition } from '#protocol/call-chain.ts';
 import { inputsLabel, lineLabel, type SoundLabel, soundLabel } from '#protocol/call-parts.ts';
 import type { Context } from '../../platform/context.ts';
 import type { SessionDocument } from '../../platform/store/models/session-model.ts';
-import { linksOf } from '../sessions/call-chain.ts';
+import { type KnownLink, linksOf } from '../sessions/call-chain.ts';
 import type { PlacedItem } from '../sessions/timeline.ts';
 import { audioOf, isLineRedacted, jsonPart, type Part, type Redaction } from './call-file-part.ts';
 import { bytesOfCut, type Cut, cutObject } from './cut-object.ts';
 import { getSegmentFile, type ReadableSegment, readLogObjects } from './recording-store.ts';
 
-/** What is redacted, and of what. */
-interface Stretches {
+/** A call, and its chain as it was signed. */
+export interface ChainedCall {
   readonly context: Context;
   readonly session: SessionDocument;
-  readonly redactions: ReadonlySet<Redaction>;
+  readonly links: readonly KnownLink[];
+  /** Finds what was signed, by track or `log`, epoch and piece. */
+  signedAs(place: string): Addition | undefined;
+}
+
+/** Null if the call began before calls were signed while they run. */
+export function chainedCall(context: Context, session: SessionDocument): ChainedCall | null {
+  if (!session.chain_head) return null;
+  const links = linksOf(context, session);
+  const byPlace = signedPieces(links);
+  return { context, session, links, signedAs: (place) => byPlace.get(place) };
 }
 
 /** Entries of the transcript, in their order. */
@@ -31,11 +41,10 @@ export function lineParts(items: readonly PlacedItem[], redactions: ReadonlySet<
 
 /** Inputs of the turn machine. Those that cannot be read are missing. */
 export async function inputsParts(
-  { context, session }: Pick<Stretches, 'context' | 'session'>,
+  { context, session, signedAs }: ChainedCall,
   isRedacted: boolean,
 ): Promise<Part[]> {
   const objects = await readLogObjects(context, session, LIMITS.replayedLogBytes);
-  const signedAs = signedPieces(context, session);
   return objects.flatMap(({ object, lines }) => {
     if (!lines) return [];
     const cuts = cutObject(object, (piece) => signedAs(`log ${object.epoch} ${piece}`));
@@ -48,10 +57,10 @@ export async function inputsParts(
 
 /** The sound of all sides. */
 export function soundParts(
-  { context, session, redactions }: Stretches,
+  { context, session, signedAs }: ChainedCall,
   segments: readonly ReadableSegment[],
+  redactions: ReadonlySet<Redaction>,
 ): Part[] {
-  const signedAs = signedPieces(context, session);
   // Parts of one object follow each other: no other one is kept meanwhile.
   let read: { readonly of: ReadableSegment; readonly file: Promise<Buffer | null> } | null = null;
   const fileOf = (segment: ReadableSegment) => {
@@ -88,23 +97,23 @@ async function opened(file: Promise<Buffer | null>, isInChain: boolean): Promise
 }
 
 /** The links, which have nothing to redact. */
-export function chainParts(context: Context, session: SessionDocument): Part[] {
-  return linksOf(context, session).map(({ link, signature }, number) =>
+export function chainParts({ links }: ChainedCall): Part[] {
+  return links.map(({ link, signature }, number) =>
     jsonPart({ kind: 'chain', number }, { link, signature }, false),
   );
 }
 
-/** Finds what was signed, by track or `log`, epoch and piece. */
-function signedPieces(context: Context, session: SessionDocument): (place: string) => Addition | undefined {
+/** The signed pieces of sound and log, by track or `log`, epoch and piece. */
+function signedPieces(links: readonly KnownLink[]): Map<string, Addition> {
   const byPlace = new Map<string, Addition>();
-  for (const { adds, epoch } of linksOf(context, session))
+  for (const { adds, epoch } of links)
     for (const text of adds) {
       const addition = parseAddition(text, epoch);
       if (!addition || addition.label.kind === 'line') continue;
       const track = addition.label.kind === 'sound' ? addition.label.side : 'log';
       byPlace.set(`${track} ${epoch} ${addition.label.piece}`, addition);
     }
-  return (place) => byPlace.get(place);
+  return byPlace;
 }
 
 function wholeLabel({ role, epoch, index, pieces, ...segment }: ReadableSegment): SoundLabel {

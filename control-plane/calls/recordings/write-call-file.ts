@@ -21,7 +21,7 @@ import { callSigner } from '../sessions/signing-keys.ts';
 import { readPlacedTimeline } from '../sessions/timeline.ts';
 import { audioOf, isLineRedacted, jsonPart, type Part, type Redaction } from './call-file-part.ts';
 import type { CallPage } from './call-page.ts';
-import { chainParts, inputsParts, lineParts, soundParts } from './chained-parts.ts';
+import { chainedCall, chainParts, inputsParts, lineParts, soundParts } from './chained-parts.ts';
 import { getSegmentFile, listSegments, type ReadableSegment, readWholeFlightLog } from './recording-store.ts';
 
 /** An ended call and what is left out of its file. */
@@ -47,11 +47,12 @@ export async function partsOf(context: Context, call: CallToExport): Promise<Par
   const isLogRedacted = [...redactions].some(
     (one) => ['transcript', 'numbers', 'flight_log'].includes(one) || one.startsWith('item:'),
   );
-  const log = session.chain_head
-    ? await inputsParts({ context, session }, isLogRedacted)
+  const chained = chainedCall(context, session);
+  const log = chained
+    ? await inputsParts(chained, isLogRedacted)
     : await wholeLog(context, session, isLogRedacted);
   if (segments.length === 0 && log.length === 0) throw fault('call_not_recorded');
-  const lines = session.chain_head
+  const lines = chained
     ? lineParts(await readPlacedTimeline(context, session), redactions)
     : items.map((item, index) => {
         const number = index + 1;
@@ -63,8 +64,8 @@ export async function partsOf(context: Context, call: CallToExport): Promise<Par
     ...lines,
     jsonPart({ kind: 'turns' }, { turns, silences }, false),
     ...log,
-    ...(session.chain_head
-      ? [...soundParts({ context, session, redactions }, segments), ...chainParts(context, session)]
+    ...(chained
+      ? [...soundParts(chained, segments, redactions), ...chainParts(chained)]
       : audioParts(context, session, segments, redactions)),
   ];
   requireParts(parts.length);
