@@ -1,6 +1,6 @@
 /**
- * Runs an Asterisk as a PBX with one account: the account registers, is called with `call`, and calls numbers,
- * at which the PBX answers and listens.
+ * Runs an Asterisk as a PBX with one account, which registers. `call` calls it, and it calls numbers, at
+ * which the PBX answers and listens.
  */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -134,23 +134,12 @@ function installed(): string {
   return program ? join(dirname(realpathSync(program)), 'tree') : '/';
 }
 
-const MODULES = [
-  ...['res_sorcery_config', 'res_sorcery_memory', 'res_sorcery_astdb', 'res_pjproject', 'res_pjsip'],
-  ...['res_pjsip_session', 'res_pjsip_authenticator_digest', 'res_pjsip_outbound_authenticator_digest'],
-  ...[
-    'res_pjsip_endpoint_identifier_user',
-    'res_pjsip_registrar',
-    'res_pjsip_sdp_rtp',
-    'res_pjsip_caller_id',
-  ],
-  ...[
-    'res_pjsip_rfc3326',
-    'res_pjsip_pubsub',
-    'res_rtp_asterisk',
-    'chan_pjsip',
-    'bridge_simple',
-    'codec_ulaw',
-    'codec_g722',
-  ],
-  ...['format_wav', 'app_record', 'pbx_config', 'res_clioriginate'],
-];
+const MODULES = `
+  res_sorcery_config res_sorcery_memory res_sorcery_astdb res_pjproject res_pjsip res_pjsip_session
+  res_pjsip_pubsub res_pjsip_authenticator_digest res_pjsip_outbound_authenticator_digest
+  res_pjsip_endpoint_identifier_user res_pjsip_registrar res_pjsip_sdp_rtp res_pjsip_caller_id
+  res_pjsip_rfc3326 res_rtp_asterisk chan_pjsip bridge_simple codec_ulaw codec_g722 format_wav app_record
+  pbx_config res_clioriginate
+`
+  .trim()
+  .split(/\s+/);
