@@ -80,18 +80,24 @@ const toolServersPatch = z
 /** Null and `enabled: false` remove the section. */
 const answerHintsPatch = z.strictObject({ enabled: z.boolean() }).nullable();
 
+/** Null and `enabled: false` remove the section. */
+const pressKeysPatch = z
+  .strictObject({ enabled: z.boolean().optional(), hide_keys: z.boolean().optional() })
+  .nullable();
+
 const {
   webhooks: _webhooks,
   llm: _llm,
   custom_speech: _speech,
   tool_servers: _toolServers,
   answer_hints: _hints,
+  press_keys: _keys,
   scorecard: _scorecard,
   ...plainSections
 } = agentConfig.shape;
 type PlainSections = Omit<
   AgentConfig,
-  'webhooks' | 'llm' | 'custom_speech' | 'tool_servers' | 'answer_hints' | 'scorecard'
+  'webhooks' | 'llm' | 'custom_speech' | 'tool_servers' | 'answer_hints' | 'press_keys' | 'scorecard'
 >;
 
 const plainSchema = z.strictObject(plainSections);
@@ -108,6 +114,7 @@ export const agentConfigPatch = z.strictObject({
   custom_speech: customSpeechPatch.optional(),
   tool_servers: toolServersPatch.optional(),
   answer_hints: answerHintsPatch.optional(),
+  press_keys: pressKeysPatch.optional(),
   scorecard: scorecardPatch.optional(),
 });
 export type AgentConfigPatch = z.output<typeof agentConfigPatch>;
@@ -117,11 +124,12 @@ export type AgentConfigPatch = z.output<typeof agentConfigPatch>;
  * secrets, corrects it.
  */
 export function patchAgentConfig(config: AgentConfig, patch: AgentConfigPatch): AgentConfig {
-  const { webhooks, llm, custom_speech, tool_servers, answer_hints, scorecard, ...plain } = patch;
+  const { webhooks, llm, custom_speech, tool_servers, answer_hints, press_keys, scorecard, ...plain } = patch;
   const {
     custom_speech: currentSpeech,
     tool_servers: currentServers,
     answer_hints: currentHints,
+    press_keys: currentKeys,
     scorecard: currentScorecard,
     ...current
   } = config;
@@ -145,8 +153,18 @@ export function patchAgentConfig(config: AgentConfig, patch: AgentConfigPatch): 
     ...(speech ? { custom_speech: speech } : {}),
     ...(servers && servers.tool_server_ids.length > 0 ? { tool_servers: servers } : {}),
     ...(hints?.enabled ? { answer_hints: hints } : {}),
+    ...mergePressKeys(currentKeys, press_keys),
     ...mergeScorecard(currentScorecard, scorecard),
   };
+}
+
+function mergePressKeys(
+  current: AgentConfig['press_keys'],
+  patch: AgentConfigPatch['press_keys'],
+): Pick<AgentConfig, 'press_keys'> {
+  if (patch === null) return {};
+  const keys = { enabled: false, hide_keys: false, ...current, ...patch };
+  return keys.enabled ? { press_keys: keys } : {};
 }
 
 function mergeWebhooks(

@@ -6,6 +6,7 @@
 import { z } from 'zod';
 import { analysisName } from './analysis-name.ts';
 import { customSpeech } from './custom-speech.ts';
+import { keysField } from './keys-field.ts';
 import { SPEAKING_LANGUAGES } from './languages.ts';
 import { LIMITS } from './limits.ts';
 import { scorecardSection } from './scorecard.ts';
@@ -55,6 +56,8 @@ const transferDestination = z.strictObject({
   description: z.string().max(500).default(''),
   phone_number: z.string().max(32).default(''),
   sip_uri: z.string().max(512).default(''),
+  /** Pressed after the answer. Absent until set, so a destination without it hashes as before. */
+  extension: keysField.exactOptional(),
   mode: z.enum(['cold', 'warm']).default('cold'),
   warm_connect: z.enum(['confirm', 'direct', 'briefing']).default('confirm'),
   announcement_mode: z.enum(['generated', 'fixed', 'off']).default('generated'),
@@ -188,6 +191,13 @@ const toolServersSection = z.strictObject({
 /** The model says what its questions expect. Absent until set, so an agent without it hashes as before. */
 const answerHintsSection = z.strictObject({ enabled: z.boolean() });
 
+/** The agent may press keys of the phone. Absent until set, so an agent without it hashes as before. */
+export const pressKeysSection = z.strictObject({
+  enabled: z.boolean(),
+  /** The keys are dots in the timeline, the flight log and what the model is shown later. */
+  hide_keys: z.boolean().default(false),
+});
+
 const dataField = z.strictObject({
   name: analysisName,
   type: z.enum(['boolean', 'text', 'number', 'enum']).default('text'),
@@ -221,6 +231,7 @@ export const agentConfig = z.strictObject({
   knowledge_base: knowledgeSection.prefault({}),
   tool_servers: toolServersSection.exactOptional(),
   answer_hints: answerHintsSection.exactOptional(),
+  press_keys: pressKeysSection.exactOptional(),
   analysis: analysisSection.prefault({}),
   scorecard: scorecardSection.exactOptional(),
   guardrails: z

@@ -106,6 +106,8 @@ export const transferRoute = z.object({
   password: z.string().nullable(),
   /** Absent unless the call goes out under a registration. */
   line: dialLine.optional(),
+  /** Keys that are pressed after the answer (config/telephone-keys.ts); absent without any. */
+  extension: z.string().optional(),
   /** Reason for the model why a transfer there is impossible; null if it is possible. */
   error: z.string().nullable(),
 });
@@ -135,6 +137,8 @@ export const callPlan = z.object({
   custom_speech: z.object({ asr: plannedRecognizer.optional(), tts: plannedVoice.optional() }).optional(),
   /** The model says what its questions expect; absent if not. Not in `config`, for the same reason. */
   answer_hints: z.boolean().optional(),
+  /** The agent may press keys; absent if not. Not in `config`, for the same reason. */
+  press_keys: z.object({ hide_keys: z.boolean() }).optional(),
   /** Where `local/<name>` models answer. */
   local_models: z.array(localModel).default([]),
   llm_extra_body: z.record(z.string(), z.unknown()).nullable(),
@@ -196,6 +200,8 @@ export const callPlan = z.object({
       password: z.string().nullable(),
       /** Absent unless the call goes out under a registration. */
       line: dialLine.optional(),
+      /** Keys that are pressed after the answer (config/telephone-keys.ts); absent without any. */
+      extension: z.string().optional(),
       ring_seconds: z.number(),
     }),
   ]),

@@ -22,6 +22,7 @@ const RULES: Readonly<Record<string, string>> = {
   background_result: 'until a result came',
   retried: 'it failed and was asked again',
   gave_up_turn: 'it failed',
+  claimed_keys: 'it said that it pressed keys, and pressed none',
 };
 
 /** Human-readable meaning of a turn machine rule. */

@@ -30,9 +30,13 @@ export type LegCommand =
   /** Clears the queue and ends a pause, then reports in `playout.cleared` what had been sent. */
   | { readonly do: 'clear' }
   /**
-   * Sends key presses: RFC 4733 telephone events, or tones if the peer does not support them (phone legs).
+   * Sends key presses and pauses (config/telephone-keys.ts) in place of what the leg plays: RFC 4733 telephone
+   * events, or tones if the peer does not support them (phone legs). `digits.sent` follows with the same
+   * `pressId`, if there is one.
    */
-  | { readonly do: 'sendDigits'; readonly digits: string }
+  | { readonly do: 'sendDigits'; readonly digits: string; readonly pressId?: string }
+  /** Sends none of the keys that wait; no `digits.sent` follows. */
+  | { readonly do: 'dropDigits' }
   /** Sends one JSON message on the reliable data channel (web legs; ignored on phone legs). */
   | { readonly do: 'sendMessage'; readonly json: string }
   /**
@@ -146,6 +150,8 @@ export type LegEvent =
       readonly durationMs: number;
       readonly source: 'rfc4733' | 'info' | 'inband';
     }
+  /** Answer to `sendDigits`: the last key has been sent, and the pause after it has passed. */
+  | { readonly type: 'digits.sent'; readonly atMs: number; readonly pressId: string }
   /** Answer to `releaseStream`; null if the leg sends nothing, or sends it encrypted. */
   | { readonly type: 'stream.released'; readonly atMs: number; readonly rest: RestOfSent | null }
   /** A text message from the data channel (web legs), unparsed. */

@@ -3,10 +3,10 @@
  * or repeated, and a sender that produces one payload per 20 ms slot. Both are pure; durations are in units
  * of the negotiated clock.
  */
+import { type Press, pressesOf, TELEPHONE_KEYS } from '#config/telephone-keys.ts';
 import { FRAME_MS } from '../dsp/frame.ts';
 import { unwrap } from './packet.ts';
 
-const DIGITS = '0123456789*#ABCD';
 /** Default clock rate of telephone events, Hz. */
 export const DIGIT_CLOCK_HZ = 8000;
 /** A press whose end packets were all lost is over after this long without another packet. */
@@ -51,7 +51,7 @@ export class DigitReceiver {
    * or both).
    */
   push(timestamp: number, payload: Uint8Array, nowMs: number): ReceivedDigit[] {
-    const digit = payload.length >= 4 ? DIGITS[payload[0] as number] : undefined;
+    const digit = payload.length >= 4 ? TELEPHONE_KEYS[payload[0] as number] : undefined;
     if (digit === undefined || this.#isOver(timestamp)) return [];
     const over: ReceivedDigit[] = [];
     if (this.#running && this.#running.timestamp !== timestamp) over.push(this.#finish(this.#running));
@@ -92,47 +92,75 @@ export interface DigitPacket {
   readonly payload: Uint8Array;
 }
 
-/** Sends queued digits, one packet per slot. */
+/** Keys that were queued together. */
+interface QueuedPresses {
+  readonly presses: Press[];
+  /** Named when all of them have been sent; null: nobody waits for them. */
+  readonly pressId: string | null;
+}
+
+const PRESS_SLOTS = PRESS_MS / FRAME_MS;
+/** With its repeated end and the pause after it. */
+const KEY_SLOTS = PRESS_SLOTS + END_REPEATS - 1 + PAUSE_MS / FRAME_MS;
+
+/** Sends queued keys and pauses, one packet per slot. */
 export class DigitSender {
-  #queue: number[] = [];
-  /** Slots since the current press or its pause began. */
+  readonly #onSent: (pressId: string) => void;
+  #queue: QueuedPresses[] = [];
+  /** Slots since the current press or pause began. */
   #slot = 0;
 
-  /** Appends digits; ignores other characters. */
-  enqueue(digits: string): void {
-    for (const character of digits.toUpperCase()) {
-      const event = DIGITS.indexOf(character);
-      if (event >= 0) this.#queue.push(event);
-    }
+  /** `onSent` gets the id of presses after the pause that follows their last key. */
+  constructor(onSent: (pressId: string) => void = () => undefined) {
+    this.#onSent = onSent;
   }
 
-  /** True while a press or the pause after it replaces audio. */
+  /** Appends keys and pauses; ignores other characters. */
+  enqueue(digits: string, pressId: string | null = null): void {
+    const presses = pressesOf(digits);
+    if (presses.length > 0) this.#queue.push({ presses, pressId });
+    else if (pressId !== null) this.#onSent(pressId);
+  }
+
+  /** Sends none of the queued keys; nothing is said about them. */
+  drop(): void {
+    this.#queue = [];
+    this.#slot = 0;
+  }
+
+  /** True while a press or a pause replaces audio. */
   get isSending(): boolean {
     return this.#queue.length > 0;
   }
 
   /**
-   * The packet of this slot, or null in the pause between two presses; only while `isSending`. `clockHz` is
-   * the clock rate of durations.
+   * The packet of this slot, or null in a pause; only while `isSending`. `clockHz` is the clock rate of
+   * durations.
    */
   next(clockHz = DIGIT_CLOCK_HZ): DigitPacket | null {
-    const event = this.#queue[0];
-    if (event === undefined) return null;
-    const pressSlots = PRESS_MS / FRAME_MS;
+    const press = this.#queue[0]?.presses[0];
+    if (press === undefined) return null;
     const slot = this.#slot++;
-    if (this.#slot >= pressSlots + END_REPEATS - 1 + PAUSE_MS / FRAME_MS) {
-      this.#queue.shift();
-      this.#slot = 0;
-    }
-    if (slot >= pressSlots + END_REPEATS - 1) return null;
-    const duration = (Math.min(slot + 1, pressSlots) * FRAME_MS * clockHz) / 1000;
-    const end = slot >= pressSlots - 1 ? 0x80 : 0;
+    if (this.#slot >= ('key' in press ? KEY_SLOTS : press.pauseMs / FRAME_MS)) this.#takeNext();
+    if ('pauseMs' in press || slot >= PRESS_SLOTS + END_REPEATS - 1) return null;
+    const duration = (Math.min(slot + 1, PRESS_SLOTS) * FRAME_MS * clockHz) / 1000;
+    const end = slot >= PRESS_SLOTS - 1 ? 0x80 : 0;
+    const event = TELEPHONE_KEYS.indexOf(press.key);
     const payload = Uint8Array.of(event, end | VOLUME_DBM0, duration >> 8, duration & 0xff);
     return {
       isFirst: slot === 0,
-      key: DIGITS[event] ?? '',
-      heldMs: slot < pressSlots ? slot * FRAME_MS : null,
+      key: press.key,
+      heldMs: slot < PRESS_SLOTS ? slot * FRAME_MS : null,
       payload,
     };
+  }
+
+  #takeNext(): void {
+    this.#slot = 0;
+    const [first] = this.#queue;
+    first?.presses.shift();
+    if (first === undefined || first.presses.length > 0) return;
+    this.#queue.shift();
+    if (first.pressId !== null) this.#onSent(first.pressId);
   }
 }

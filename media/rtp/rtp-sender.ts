@@ -34,6 +34,8 @@ export interface RtpSenderOptions {
   readonly originMs: number;
   /** Sends nothing before `continueStream`. */
   readonly isHeld: boolean;
+  /** Gets the id of keys that have been sent. */
+  readonly onDigitsSent: (pressId: string) => void;
 }
 
 /** The rest of a stream without its canonical name, which is in RTCP reports only. */
@@ -42,7 +44,7 @@ type RestOfPackets = Omit<RestOfSent, 'cname'>;
 /** Sends one leg's stream to the latched peer. */
 export class RtpSender {
   readonly #options: RtpSenderOptions;
-  readonly #digits = new DigitSender();
+  readonly #digits: DigitSender;
   readonly #packets = Array.from(
     { length: SEND_BUFFERS },
     () => new Uint8Array(RTP_HEADER_BYTES + MAX_ENCODED_BYTES + SRTP_GROWTH_BYTES),
@@ -64,6 +66,7 @@ export class RtpSender {
 
   constructor(options: RtpSenderOptions) {
     this.#options = options;
+    this.#digits = new DigitSender(options.onDigitsSent);
     const never = Number.POSITIVE_INFINITY;
     this.#turn = { fromMs: options.isHeld ? never : -never, untilMs: never };
   }
@@ -145,9 +148,14 @@ export class RtpSender {
     return true;
   }
 
-  /** Queues key presses. */
-  press(digits: string): void {
-    this.#digits.enqueue(digits);
+  /** Queues key presses and pauses. */
+  press(digits: string, pressId: string | null): void {
+    this.#digits.enqueue(digits, pressId);
+  }
+
+  /** Sends none of the queued keys. */
+  dropDigits(): void {
+    this.#digits.drop();
   }
 
   /** RTP time of a slot. */

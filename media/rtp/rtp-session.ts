@@ -103,6 +103,7 @@ class RtpSession implements TransportLeg, PacedLeg {
       ...{ rateHz, codecs, audio, socket: sockets.media, latch: this.#latch },
       originMs: this.originMs,
       isHeld: options.awaitsStream === true,
+      onDigitsSent: (pressId) => audio.emit({ type: 'digits.sent', atMs: shared.clock.now(), pressId }),
     });
     this.#receiver = new RtpReceiver({ rateHz, codecs, audio });
     if (options.remote) this.#setRemote(options.remote);
@@ -113,7 +114,8 @@ class RtpSession implements TransportLeg, PacedLeg {
 
   command(command: LegCommand): void {
     if (this.#isClosed || this.#audio.command(command)) return;
-    if (command.do === 'sendDigits') this.#sender.press(command.digits);
+    if (command.do === 'sendDigits') this.#sender.press(command.digits, command.pressId ?? null);
+    if (command.do === 'dropDigits') this.#sender.dropDigits();
     if (command.do === 'setRemote') {
       this.#audio.isEarly = command.isEarly === true;
       this.#setRemote(command.remote);

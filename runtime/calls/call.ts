@@ -17,7 +17,7 @@ import { nameless, type Within } from '../event-loop/session-attribution.ts';
 import type { CallKnowledge } from '../knowledge/knowledge-search.ts';
 import type { LanguageModel } from '../llm/llm.ts';
 import { stablePrompt } from '../prompt/prompt.ts';
-import { hangUpCallTool, transferCallTool } from '../tools/call-tools.ts';
+import { builtInTools } from '../tools/call-tools.ts';
 import { shownItems } from '../tools/hidden-failure.ts';
 import { offeredTools } from '../turn/loop/chat-requests.ts';
 import { failoverConfig } from '../turn/loop/failover-config.ts';
@@ -185,9 +185,7 @@ class RunningCall implements Call {
       send: (event) => this.#leg?.send({ do: 'sendMessage', json: JSON.stringify(event) }),
       variables: () => variables,
     });
-    const callTools = [hangUpCallTool(plan.config), transferCallTool(plan, render)].filter(
-      (tool) => tool !== null,
-    );
+    const callTools = builtInTools(plan, render);
     this.#loop = new TurnLoop({
       ...deps,
       config,

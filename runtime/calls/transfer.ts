@@ -19,6 +19,7 @@ import type { TurnFact } from '../turn/machine/turn-inputs.ts';
 import { Consult, type ConsultOutcome } from './consult.ts';
 import { consultPhrases } from './consult-phrases.ts';
 import { dialLine } from './dial-line.ts';
+import { ExtensionPress } from './extension-press.ts';
 import { JoinedTalk } from './joined-talk.ts';
 
 /** The dialog behind a phone call's leg. */
@@ -89,6 +90,7 @@ class RunningTransfer implements Transfer {
   readonly #abort = new AbortController();
   /** The person, from their answer until they are joined or gone. */
   #human: Leg | null = null;
+  #extension: ExtensionPress | null = null;
   #consult: Consult | null = null;
   #talk: JoinedTalk | null = null;
   /** As last reported. */
@@ -233,6 +235,10 @@ class RunningTransfer implements Transfer {
         for (const event of events) this.#onHumanEvent(event);
       }),
     );
+    if (route.extension !== undefined) {
+      this.#extension = new ExtensionPress({ clock: this.#deps.clock, leg: result.leg }, route.extension);
+      await this.#extension.over;
+    }
     if (!this.#abort.signal.aborted) return result;
     this.#hangUpHuman();
     return null;
@@ -285,6 +291,7 @@ class RunningTransfer implements Transfer {
   }
 
   #onHumanEvent(event: LegEvent): void {
+    this.#extension?.onLegEvent(event);
     if (event.type !== 'closed') {
       this.#consult?.onLegEvent(event);
       return;

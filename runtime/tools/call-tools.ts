@@ -7,8 +7,8 @@ import type { AgentConfig } from '#config/agent-config.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import { HANG_UP_CALL } from '#protocol/hang-up-call.ts';
 import type { ToolDefinition } from '#runtime/llm/llm.ts';
+import { pressKeysTool } from './press-keys.ts';
 
-/** Name of the hang-up tool. */
 /** The agent's hang-up tool, or null if it has none. */
 export function hangUpCallTool(config: AgentConfig): ToolDefinition | null {
   const { hang_up_call, hang_up_call_farewell_mode } = config.tools.system_tools;
@@ -100,4 +100,11 @@ export function transferCallTool(plan: CallPlan, render: (text: string) => strin
         : []),
     ],
   };
+}
+
+/** The tools of a call that act on the call itself. */
+export function builtInTools(plan: CallPlan, render: (text: string) => string): ToolDefinition[] {
+  return [hangUpCallTool(plan.config), transferCallTool(plan, render), pressKeysTool(plan)].filter(
+    (tool) => tool !== null,
+  );
 }

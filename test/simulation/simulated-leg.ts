@@ -3,6 +3,7 @@
  * carries the number of its word, which reveals independently which words were played to their end.
  */
 import type { Clock, Timer } from '#base/clock.ts';
+import { pressesOf } from '#config/telephone-keys.ts';
 import type { Leg, LegCloseReason, LegCommand, LegEvent } from '#media/leg/leg.ts';
 
 /** A low sample rate for simulations: one sample per millisecond. */
@@ -48,6 +49,8 @@ export class SimulatedLeg implements Leg {
   readonly violations: string[] = [];
   readonly #messages: string[] = [];
   readonly musicMs: number[] = [];
+  /** Keys as they were sent. */
+  readonly pressed: { readonly keys: string; readonly atMs: number }[] = [];
   /** First samples of the audio that other legs played here. */
   readonly mixed: { readonly source: string; readonly sample: number }[] = [];
   isRelaying = false;
@@ -62,6 +65,7 @@ export class SimulatedLeg implements Leg {
   #mark = 0;
   #resumedMs: number | null = null;
   #timer: Timer | null = null;
+  #pressing: Timer | null = null;
   /** In transit to the leg since `#sentMs`. */
   #sent: LegCommand[] = [];
   #sentMs = 0;
@@ -185,6 +189,12 @@ export class SimulatedLeg implements Leg {
       case 'relay':
         this.isRelaying = command.isOn;
         break;
+      case 'sendDigits':
+        this.#press(command);
+        break;
+      case 'dropDigits':
+        this.#pressing?.cancel();
+        break;
       case 'holdMusic':
         if (command.isOn) this.musicMs.push(this.#clock.now());
         break;
@@ -193,6 +203,16 @@ export class SimulatedLeg implements Leg {
         break;
       default:
     }
+  }
+
+  /** A fifth of a second a key, as on a phone. */
+  #press({ digits, pressId }: Extract<LegCommand, { do: 'sendDigits' }>): void {
+    const ms = pressesOf(digits).reduce((sum, press) => sum + ('pauseMs' in press ? press.pauseMs : 200), 0);
+    if (this.isTalking) this.violations.push('keys are pressed while the agent speaks');
+    this.pressed.push({ keys: digits, atMs: this.#clock.now() });
+    this.#pressing = this.#clock.after(ms, () => {
+      if (pressId !== undefined) this.emit({ type: 'digits.sent', atMs: this.#clock.now(), pressId });
+    });
   }
 
   #play(piece: Play): void {

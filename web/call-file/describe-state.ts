@@ -13,6 +13,7 @@ const PHASES: Readonly<Record<Phase['is'], string>> = {
   speaking: 'speaks',
   paused: 'pauses, because the caller spoke',
   clearing: 'was cut off and stops speaking',
+  pressing: 'presses keys',
   transferring: 'transfers the caller',
   joined: 'has left: the caller talks with a person',
   withHuman: 'is silent: a colleague talks with the caller',

@@ -29,6 +29,7 @@ export async function outboundTransport(
     readonly toNumber: string;
     readonly sipHeaders: Readonly<Record<string, string>>;
     readonly ringSeconds: number;
+    readonly extension: string | null;
   },
 ): Promise<OutboundTransport> {
   const { number, toNumber } = call;
@@ -46,6 +47,7 @@ export async function outboundTransport(
     username,
     password,
     ...(line && { line }),
+    ...(call.extension !== null && { extension: call.extension }),
     ring_seconds: call.ringSeconds,
   };
 }

@@ -3,6 +3,7 @@
  * those refusals have a reason of their own.
  */
 import { z } from 'zod';
+import { keysField } from '#config/keys-field.ts';
 import { sessionFields } from '../sessions/session-request.ts';
 
 const USER_TO_USER = 'user-to-user';
@@ -45,6 +46,8 @@ export const phoneCallBody = z.strictObject({
   metadata: sessionFields.metadata,
   llm_extra_body: sessionFields.llm_extra_body,
   sip_headers: sipHeaders.nullish(),
+  /** Pressed after the answer. */
+  extension: keysField.nullish(),
 });
 
 /** A parsed call request. */

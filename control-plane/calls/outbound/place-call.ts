@@ -71,6 +71,7 @@ async function place(
     sessionId,
     sipHeaders: request.sip_headers ?? {},
     ringSeconds: RING_SECONDS,
+    extension: request.extension ?? null,
   });
   const { agent, version, share, toNumber } = allowed;
   await requireModestRate(context, caller, allowed.number);

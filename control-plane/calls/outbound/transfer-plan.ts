@@ -33,9 +33,19 @@ export async function planTransfers(
     is_counted: number.provider === 'managed',
     from_number: showsCaller ? call.callerNumber : number.phone_number,
     routes: await Promise.all(
-      destinations.map((destination) => routeTo(context, number, { destination, sessionId: call.sessionId })),
+      destinations.map(async (destination) =>
+        withExtension(
+          await routeTo(context, number, { destination, sessionId: call.sessionId }),
+          destination.extension,
+        ),
+      ),
     ),
   };
+}
+
+/** A carrier that is asked to transfer dials no extension; the worker does. */
+function withExtension(route: TransferRoute, extension: string | undefined): TransferRoute {
+  return extension === undefined ? route : { ...route, extension, is_referable: false };
 }
 
 async function routeTo(

@@ -80,12 +80,13 @@ export function buildPlan(
   // Workers get these sections in another form; a worker of an earlier release knows none of them.
   const {
     answer_hints,
+    press_keys,
     custom_speech,
     tool_servers: _attached,
     scorecard: _scored,
     ...stored
   } = parsedConfig(input.version.config);
-  const config = withOverrides(withoutExtraEvents(stored), input.overrides);
+  const config = withOverrides(withoutExtensions(withoutExtraEvents(stored)), input.overrides);
   return {
     version: CALL_PLAN_VERSION,
     session_id: input.sessionId,
@@ -102,6 +103,7 @@ export function buildPlan(
     llm_api_key: openSecret(context, config.llm.custom === null ? null : input.version.secrets.llm_api_key),
     ...speechOf(context, custom_speech, input.version.secrets),
     ...(answer_hints?.enabled ? { answer_hints: true } : {}),
+    ...(press_keys?.enabled ? { press_keys: { hide_keys: press_keys.hide_keys } } : {}),
     local_models: localModelsOf(context, [config.llm.model, input.simulatedUserModel]),
     llm_extra_body: input.llmExtraBody,
     end_user_id: input.endUserId,
@@ -122,6 +124,15 @@ function withoutExtraEvents<Config extends Pick<AgentConfig, 'webhooks'>>(config
   const { webhooks } = config;
   const post_call = webhooks.post_call.map(({ url, has_secret }) => ({ url, has_secret }));
   return { ...config, webhooks: { ...webhooks, post_call } };
+}
+
+/** Workers read them from the routes of the transfers, for the same reason. */
+function withoutExtensions<Config extends Pick<AgentConfig, 'conversation'>>(config: Config): Config {
+  const { conversation } = config;
+  const transfer_destinations = conversation.transfer_destinations.map(
+    ({ extension: _, ...destination }) => destination,
+  );
+  return { ...config, conversation: { ...conversation, transfer_destinations } };
 }
 
 /** The engines on the owner's servers, with their keys. */

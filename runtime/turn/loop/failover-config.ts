@@ -6,6 +6,7 @@ import type { SessionItem } from '#protocol/session-record.ts';
 import type { FailoverState } from '#protocol/worker-link.ts';
 import type { ChatMessage } from '../../llm/llm.ts';
 import { isTransferCall } from '../../tools/call-tools.ts';
+import { isPressKeys } from '../../tools/press-keys.ts';
 import type { TurnConfig } from '../machine/turn-config.ts';
 import { CUT_OFF_MARK } from '../text/cues.ts';
 
@@ -21,23 +22,32 @@ const TALK_CUT_OFF =
   'that person is gone, the caller is with you again. You have just told them that you are back. Offer to ' +
   'connect them again, briefly.]';
 
+/** Nobody knows which of them were sent. Twice would choose something else, or pay twice. */
+const KEYS_CUT_OFF =
+  '[The connection broke off while you were pressing keys: some of them may have been sent, and none is sent ' +
+  'again by itself. Find out from what you hear whether to press them again.]';
+
 /**
- * The settings of a call after a failover: no greeting, menu or machine detection, a disclosure if it is
- * still due, and the remaining time.
+ * The settings of a call after a failover: no greeting, menu, extension or machine detection, a disclosure if
+ * it is still due, and the remaining time.
  */
 export function failoverConfig(config: TurnConfig, failoverState: FailoverState): TurnConfig {
   const messages = failoverState.items.filter((item) => item.type === 'message');
   const history = historyOf(failoverState.items);
   const waiting = unanswered(history);
   const hasSpoken = messages.some(({ role }) => role === 'assistant');
+  const { extension: _dialled, ...kept } = config;
   const { greeting, phrases } = config;
   const isJoined = failoverState.person?.is_joined === true;
   const first = hasSpoken || waiting !== '' || greeting.mode !== 'say' ? '' : ` ${greeting.text}`;
   const isCutOff = failoverState.was_cut_off || (!hasSpoken && greeting.mode === 'generate');
-  const cutOff = transferCutOff(failoverState.items) ?? (isCutOff ? CUT_OFF : null);
+  const cutOff =
+    transferCutOff(failoverState.items) ??
+    keysCutOff(failoverState.items) ??
+    (isCutOff ? CUT_OFF : null);
   const isSilent = isJoined || (failoverState.is_handed_over === true && cutOff === null);
   return {
-    ...config,
+    ...kept,
     greeting: isSilent ? { mode: 'off' } : { mode: 'say', text: `${phrases.back}${first}` },
     disclosure: hasSpoken || isJoined ? '' : (config.disclosure ?? ''),
     menu: null,
@@ -99,6 +109,21 @@ function transferCutOff(items: readonly SessionItem[]): string | null {
     settled.status === 'completed' &&
     !since.slice(result).some(hasSpoken('assistant'));
   return isTalking ? TALK_CUT_OFF : null;
+}
+
+/** Describes keys that were asked for and have no result; null if nothing was said since, or none were. */
+function keysCutOff(items: readonly SessionItem[]): string | null {
+  const at = items.findLastIndex((item) => item.type === 'tool_call' && isPressKeys(item.tool_name));
+  const asked = items[at];
+  if (asked?.type !== 'tool_call') return null;
+  const isSettled = items
+    .slice(at)
+    .some(
+      (item) =>
+        (item.type === 'tool_result' && item.call_id === asked.call_id) ||
+        (item.type === 'message' && item.role === 'user'),
+    );
+  return isSettled ? null : KEYS_CUT_OFF;
 }
 
 function withMark(history: readonly ChatMessage[], isCutOff: boolean): readonly ChatMessage[] {

@@ -18,7 +18,9 @@ import {
 } from '../../llm/llm.ts';
 import type { Effect } from '../machine/turn-effects.ts';
 import type { ToolMode, TurnFact } from '../machine/turn-inputs.ts';
+import { ClaimGuard } from './claim-guard.ts';
 import { VoicePace } from './heard.ts';
+import type { HeldKeys } from './held-keys.ts';
 import { createPieceCutter, type Piece } from './piece-cutter.ts';
 import { SpokenReply } from './spoken-reply.ts';
 import { addWholeText, inBatches } from './text-in-batches.ts';
@@ -51,6 +53,8 @@ export interface ReplyRunnerOptions {
   readonly isFixed: (text: string) => boolean;
   readonly request: (run: Extract<Effect, { do: 'generate' }>, signal: AbortSignal) => Promise<ChatRequest>;
   readonly traits: (toolName: string) => { readonly mode: ToolMode; readonly source: string };
+  /** Null if the agent may not press keys. */
+  readonly keys: HeldKeys | null;
   readonly accept: (fact: TurnFact) => void;
   readonly send: (command: LegCommand) => void;
   /** False when there is no leg to send to. */
@@ -61,6 +65,7 @@ export interface ReplyRunnerOptions {
 
 interface Run {
   readonly voice: SpokenReply | WrittenReply;
+  readonly guard: ClaimGuard;
   isCommitted: boolean;
   /** Null for a fixed text. */
   readonly turnId: number | null;
@@ -97,6 +102,7 @@ export class ReplyRunner {
       : this.#written(replyId);
     this.#runs.set(replyId, {
       voice,
+      guard: new ClaimGuard(() => false),
       isCommitted: true,
       turnId: null,
       usage: null,
@@ -110,12 +116,13 @@ export class ReplyRunner {
   /** Runs the model and speaks what it writes. */
   generate(effect: Extract<Effect, { do: 'generate' }>): void {
     const { replyId, turnId, isSpeculative, isSpoken } = effect;
-    const { model } = this.#options;
+    const { keys, model } = this.#options;
     const voice = isSpoken
       ? this.#spoken(replyId, { isSpeculative, isFixed: false })
       : this.#written(replyId);
     const run: Run = {
       voice,
+      guard: new ClaimGuard((text) => keys?.isClaimedIn(text) ?? false),
       isCommitted: !isSpeculative,
       turnId,
       usage: null,
@@ -139,6 +146,12 @@ export class ReplyRunner {
     const run = this.#runs.get(replyId);
     if (!run) return;
     run.voice.play();
+  }
+
+  /** Says the pieces that were held. */
+  release(replyId: string): void {
+    const run = this.#runs.get(replyId);
+    run?.voice.add(...run.guard.release());
   }
 
   holdBack(replyId: string): void {
@@ -252,8 +265,12 @@ export class ReplyRunner {
     const { signal } = run.voice;
     const cutter = createPieceCutter();
     const addPieces = (pieces: readonly Piece[]) => {
-      for (const { text } of pieces) accept({ type: 'reply.piece', replyId, text });
-      run.voice.add(...pieces);
+      const said = pieces.filter((piece) => {
+        const isHeld = run.guard.holds(piece);
+        accept({ type: 'reply.piece', replyId, text: piece.text, ...(isHeld && { isHeld }) });
+        return !isHeld;
+      });
+      run.voice.add(...said);
     };
     let hasBegun = false;
     const onDelta = (delta: ChatDelta) => {
@@ -262,7 +279,7 @@ export class ReplyRunner {
       if (delta.type === 'text') {
         run.writtenChars += delta.text.length;
         addPieces(cutter.push(delta.text));
-      } else if (delta.type === 'tool_call') this.#called(replyId, delta.call);
+      } else if (delta.type === 'tool_call') this.#called(replyId, run, delta.call);
       else this.#finished(run, delta);
     };
     const cutRest = () =>
@@ -296,13 +313,13 @@ export class ReplyRunner {
     }
   }
 
-  #called(replyId: string, call: ToolCall): void {
-    this.#options.accept({
-      type: 'reply.tool_called',
-      replyId,
-      call: this.#callIds.unique(call),
-      ...this.#options.traits(call.toolName),
-    });
+  #called(replyId: string, { guard }: Run, given: ToolCall): void {
+    const { accept, keys, traits } = this.#options;
+    const { mode, source } = traits(given.toolName);
+    const unique = this.#callIds.unique(given);
+    const call = mode === 'keys' && keys ? keys.hide(unique) : unique;
+    if (mode === 'keys') guard.press();
+    accept({ type: 'reply.tool_called', replyId, call, mode, source });
   }
 
   #finished(run: Run, { usage, modelId = run.modelId }: Extract<ChatDelta, { type: 'finish' }>): void {

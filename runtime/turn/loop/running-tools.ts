@@ -4,6 +4,7 @@ import { isHangUpCall } from '#protocol/hang-up-call.ts';
 import type { ClientEvent } from '#protocol/session-events.ts';
 import type { ToolCall } from '../../llm/llm.ts';
 import { isTransferCall } from '../../tools/call-tools.ts';
+import { isPressKeys } from '../../tools/press-keys.ts';
 import type { ToolRunner } from '../../tools/tool-runner.ts';
 import type { ToolMode, TurnFact } from '../machine/turn-inputs.ts';
 
@@ -16,6 +17,7 @@ export interface CallTools {
 
 /** What running a tool needs of its call. */
 export interface RunningToolsOptions {
+  readonly mayPressKeys: boolean;
   readonly runner: ToolRunner;
   /** Aborts every tool when the call ends. */
   readonly signal: AbortSignal;
@@ -64,6 +66,7 @@ export class RunningTools {
   traits(toolName: string): { mode: ToolMode; source: string } {
     if (isHangUpCall(toolName)) return { mode: 'hang_up', source: 'builtin' };
     if (isTransferCall(toolName)) return { mode: 'transfer', source: 'builtin' };
+    if (this.#options.mayPressKeys && isPressKeys(toolName)) return { mode: 'keys', source: 'builtin' };
     return this.#options.runner.traits(toolName) ?? { mode: 'unknown', source: 'unknown' };
   }
 }

@@ -16,14 +16,17 @@ import type { DurableReport } from '#protocol/worker-link.ts';
 import { nameless, type Within } from '../../event-loop/session-attribution.ts';
 import type { CallKnowledge } from '../../knowledge/knowledge-search.ts';
 import type { LanguageModel } from '../../llm/llm.ts';
+import { mayPressKeys } from '../../tools/press-keys.ts';
 import { type TurnConfig, unsureReachMs, type VariableTexts } from '../machine/turn-config.ts';
 import type { Effect } from '../machine/turn-effects.ts';
 import type { TurnFact, TurnInput } from '../machine/turn-inputs.ts';
 import { type StepResult, step } from '../machine/turn-machine.ts';
 import { initialState, type TurnState } from '../machine/turn-state.ts';
 import { ChatRequests, type OfferedTools } from './chat-requests.ts';
+import { clientFact } from './client-fact.ts';
 import { fixedTexts } from './fixed-texts.ts';
 import type { FlightLog } from './flight-log.ts';
+import { HeldKeys } from './held-keys.ts';
 import { RecognitionFeed } from './recognition-feed.ts';
 import { ReplyRunner } from './reply-runner.ts';
 import { type CallTools, RunningTools } from './running-tools.ts';
@@ -81,6 +84,7 @@ export class TurnLoop {
   readonly #feed: RecognitionFeed | null;
   readonly #abort = new AbortController();
   readonly #sounds = new SoundLog();
+  readonly #keys: HeldKeys;
   readonly #tools: RunningTools;
   readonly #reports: TurnReports;
   #state: TurnState;
@@ -98,6 +102,7 @@ export class TurnLoop {
     this.#state = initialState(options.config);
     this.#requests = new ChatRequests(options.stablePrompt, { ...options, signal: this.#abort.signal });
     const { clock, live, logger, plan, recognizer, report } = options;
+    this.#keys = new HeldKeys(plan);
     this.#timers = new TurnTimers(clock, (name, atMs) => {
       // A platform timer may fire a fraction of a millisecond early; the machine gets the time it asked for.
       this.#lastMs = Math.max(this.#lastMs, atMs);
@@ -105,6 +110,7 @@ export class TurnLoop {
     });
     this.#tools = new RunningTools({
       runner: options.tools.runner,
+      mayPressKeys: mayPressKeys(plan),
       signal: this.#abort.signal,
       accept: (fact) => this.accept(fact),
       onBroken: options.onBroken,
@@ -128,6 +134,7 @@ export class TurnLoop {
       isFixed: fixedTexts(plan),
       request: (run, signal) => this.#requests.build(run, signal),
       traits: (toolName) => this.#tools.traits(toolName),
+      keys: mayPressKeys(plan) ? this.#keys : null,
       accept: (fact) => this.accept(fact),
       send: (command) => this.#leg?.send(command),
       hasLeg: () => this.#leg !== null,
@@ -206,6 +213,9 @@ export class TurnLoop {
         break;
       case 'digit':
         this.accept({ type: 'digit.pressed', digit: event.digit });
+        break;
+      case 'digits.sent':
+        this.accept({ type: 'keys.sent', pressId: event.pressId });
         break;
       case 'message':
         this.#onMessage(event.text);
@@ -303,6 +313,7 @@ export class TurnLoop {
         break;
       case 'commit':
       case 'play':
+      case 'release':
       case 'holdBack':
       case 'discard':
       case 'clear':
@@ -313,6 +324,10 @@ export class TurnLoop {
         break;
       case 'cancelTool':
         this.#tools.cancel(effect.callId);
+        break;
+      case 'pressKeys':
+      case 'dropKeys':
+        this.#leg?.send(this.#keys.command(effect));
         break;
       case 'transfer':
         this.#options.onTransfer(effect);
@@ -362,25 +377,9 @@ export class TurnLoop {
 
   #onMessage(text: string): void {
     const message = parseClientEvent(text);
-    switch (message?.type) {
-      case 'user.message':
-        this.accept({ type: 'user.message', text: message.text, wantsAudio: message.audio !== false });
-        break;
-      case 'user.activity':
-        this.accept({ type: 'user.active' });
-        break;
-      case 'user.interrupt':
-        this.accept({ type: 'user.interrupted' });
-        break;
-      case 'user.hangup':
-        this.accept({ type: 'user.hung_up' });
-        break;
-      case 'client_tool.result':
-        this.#options.tools.settle?.(message);
-        break;
-      default:
-        return;
-    }
+    const fact = message && clientFact(message);
+    if (fact) this.accept(fact);
+    else if (message?.type === 'client_tool.result') this.#options.tools.settle?.(message);
   }
 
   /** Only while an answering machine is still possible. */

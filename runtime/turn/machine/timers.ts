@@ -46,8 +46,13 @@ const watchdog: Pick<PhaseTimers<Phase>, 'deadline' | 'dueMs'> = {
 
 /** The timers of each phase. */
 export const PHASE_TIMERS = {
-  // `screening` starts with the connection, for outbound calls only. Until then the leg ends the phase.
-  connecting: { ...NO_TIMERS, owns: ['screening'] },
+  // `screening` starts with the connection, for outbound calls only: it ends the wait for an extension, and
+  // then judges who answered. Until then the leg ends the phase.
+  connecting: {
+    owns: ['screening'],
+    deadline: ({ extension }) => (extension ? 'screening' : null),
+    dueMs: ({ extension }) => extension?.dueMs ?? Number.POSITIVE_INFINITY,
+  },
   menu: {
     owns: ['menu'],
     // While the prompt plays there is none; a prompt that was cut must be reported in time.
@@ -71,6 +76,7 @@ export const PHASE_TIMERS = {
     dueMs: ({ sinceMs }) => sinceMs + FALSE_INTERRUPTION_MS,
   },
   clearing: { owns: ['progress'], ...watchdog },
+  pressing: { owns: ['progress'], deadline: () => 'progress', dueMs: ({ dueMs }) => dueMs },
   transferring: {
     owns: ['progress'],
     // Without an announcement the transfer runs, which has deadlines of its own.
@@ -107,7 +113,14 @@ interface ConversationRow {
 }
 
 /** Phases in which both sides may speak. */
-const TALK: ReadonlySet<Phase['is']> = new Set(['listening', 'answering', 'speaking', 'paused', 'clearing']);
+const TALK: ReadonlySet<Phase['is']> = new Set([
+  'listening',
+  'answering',
+  'speaking',
+  'paused',
+  'clearing',
+  'pressing',
+]);
 /** And those in which the call's time limit counts as well; it waits during a human takeover. */
 const LIMITED: ReadonlySet<Phase['is']> = new Set([...TALK, 'menu', 'voicemail', 'transferring']);
 

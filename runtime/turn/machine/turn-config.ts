@@ -8,6 +8,7 @@ import type { Recognizer } from '#media/speech/speech.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import { type TurnSettings, turnSettings } from '#protocol/conversation-settings.ts';
 import type { ChatMessage } from '../../llm/llm.ts';
+import { shownExtension } from '../../tools/press-keys.ts';
 import type { Slot } from '../text/expectation.ts';
 import type { KeypadMenu } from '../text/keypad.ts';
 import { type Phrases, phrasesFor } from '../text/phrases.ts';
@@ -61,6 +62,8 @@ export interface TurnConfig extends TurnSettings {
   readonly keypad: { readonly terminator: string; readonly interDigitMs: number } | null;
   /** Null without a keypad menu: switched off, no options, or not an inbound phone call. */
   readonly menu: KeypadMenu | null;
+  /** Dialled after the answer; absent without one. Its keys may be hidden. */
+  readonly extension?: string;
   /** Null without transfer destinations. */
   readonly transfer: TransferRules | null;
   /** What an answering machine gets on an outbound call; null without machine detection. */
@@ -98,6 +101,7 @@ export function turnConfig(
     optOut: plan.outreach?.opt_out ?? null,
     language: voice.speaking_language,
     ...slotsIn(plan),
+    ...extensionIn(plan),
     phrases: phrasesFor(voice.speaking_language),
     ...turnSettings(conversation),
     // The limit of this call: a preview has a lower one than its agent.
@@ -134,6 +138,11 @@ export function keypadOf({
   inter_digit_timeout_seconds: seconds,
 }: AgentConfig['conversation']['keypad_input']): TurnConfig['keypad'] {
   return enabled ? { terminator, interDigitMs: seconds * 1_000 } : null;
+}
+
+function extensionIn(plan: CallPlan): Pick<TurnConfig, 'extension'> {
+  const extension = shownExtension(plan);
+  return extension === undefined ? {} : { extension };
 }
 
 function slotsIn({ config, tools, tool_servers }: CallPlan): Pick<TurnConfig, 'slots'> {

@@ -65,6 +65,8 @@ export type Effect =
   /** The speculative reply becomes the turn's reply. */
   | { readonly do: 'commit'; readonly replyId: string }
   | { readonly do: 'play'; readonly replyId: string }
+  /** The held pieces of the reply are said. */
+  | { readonly do: 'release'; readonly replyId: string }
   /** Undoes `play` while the reply has no audio. */
   | { readonly do: 'holdBack'; readonly replyId: string }
   /** Stops generation and synthesis of a reply that was not played. */
@@ -76,6 +78,10 @@ export type Effect =
   | { readonly do: 'runTool'; readonly call: ToolCall }
   /** The result is no longer needed; `tool.finished` still follows. */
   | { readonly do: 'cancelTool'; readonly callId: string }
+  /** Presses keys, which may be hidden here; answered by `keys.sent`. */
+  | { readonly do: 'pressKeys'; readonly pressId: string; readonly keys: string }
+  /** The keys that were not sent yet are not sent any more. */
+  | { readonly do: 'dropKeys' }
   /**
    * Transfers the caller to the destination with this index; `notes` are for the person called. Answered by
    * `transfer.finished`.

@@ -47,8 +47,16 @@ export type TurnFact =
   | { readonly type: 'transcript.finalised' }
   | { readonly type: 'recognizer.failed'; readonly isRetryable: boolean }
   | { readonly type: 'reply.token'; readonly replyId: string }
-  /** A speakable piece was cut from the stream; `text` is its readable form. */
-  | { readonly type: 'reply.piece'; readonly replyId: string; readonly text: string }
+  /**
+   * A speakable piece was cut from the stream; `text` is its readable form. `isHeld`: it is not said before
+   * `release`.
+   */
+  | {
+      readonly type: 'reply.piece';
+      readonly replyId: string;
+      readonly text: string;
+      readonly isHeld?: true;
+    }
   | {
       readonly type: 'reply.tool_called';
       readonly replyId: string;
@@ -104,6 +112,8 @@ export type TurnFact =
   | { readonly type: 'colleague.said'; readonly text: string }
   | { readonly type: 'colleague.handed_back' }
   | { readonly type: 'digit.pressed'; readonly digit: string }
+  /** The keys of this `pressKeys` have been sent. */
+  | { readonly type: 'keys.sent'; readonly pressId: string }
   /** A mailbox beep or a fax tone at the far end of an outbound call. */
   | { readonly type: 'tone.heard'; readonly tone: Tone }
   /** A variable was set; these texts use it and were rendered again. */
@@ -115,7 +125,14 @@ export type TurnFact =
   | { readonly type: 'timer.fired'; readonly name: TimerName };
 
 /** How a tool call holds the reply (`execution_mode`). */
-export type ToolMode = 'blocking' | 'fire_and_forget' | 'background' | 'hang_up' | 'transfer' | 'unknown';
+export type ToolMode =
+  | 'blocking'
+  | 'fire_and_forget'
+  | 'background'
+  | 'hang_up'
+  | 'transfer'
+  | 'keys'
+  | 'unknown';
 
 /** One input of the machine. `atMs` never decreases. */
 export type TurnInput = TurnFact & { readonly atMs: number };

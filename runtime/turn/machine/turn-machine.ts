@@ -8,6 +8,7 @@
 import { followTools } from './answering/answering.ts';
 import { onHold } from './answering/hold-line.ts';
 import { countQuiet, forgetQuiet, onIdle } from './answering/idle.ts';
+import { onPressOver } from './answering/keys-sent.ts';
 import { createDraft, type Draft, emit, finishDraft, stopTimers } from './draft.ts';
 import { beginEnding, closedReason, endFromOutside, stepEnding } from './ending/ending.ts';
 import { stepJoined } from './ending/joined-transfer.ts';
@@ -27,7 +28,7 @@ import { onHumanTakeover, stepWithHuman } from './interruption/human-takeover.ts
 import { handleOptOut } from './interruption/opt-out.ts';
 import { onFalseInterruption, onVoiceReached } from './interruption/overlap.ts';
 import { stepMenu } from './opening/menu.ts';
-import { onConnected, onStarted } from './opening/opening.ts';
+import { onConnected, onExtensionOver, onStarted } from './opening/opening.ts';
 import { screen, stepVoicemail } from './opening/screening.ts';
 import { onBack, onLegLost, onLegReplaced } from './playout/leg-loss.ts';
 import { onPlayout, onReply, onTool } from './playout/reply-and-playout.ts';
@@ -119,6 +120,9 @@ function dispatchByType(draft: Draft, input: TurnInput): void {
     case 'tool.finished':
       onTool(draft, input);
       return;
+    case 'keys.sent':
+      onKeysSent(draft, input.pressId);
+      return;
     case 'variables.changed':
     case 'tone.heard':
     case 'transfer.joined':
@@ -146,6 +150,12 @@ function dispatchByType(draft: Draft, input: TurnInput): void {
     default:
       input satisfies never;
   }
+}
+
+function onKeysSent(draft: Draft, pressId: string): void {
+  const { phase } = draft;
+  if (phase.is === 'connecting') onExtensionOver(draft, 'pressed');
+  else if (phase.is === 'pressing' && phase.callId === pressId) onPressOver(draft, 'pressed');
 }
 
 function onEnd(
@@ -220,7 +230,8 @@ function onTimer(draft: Draft, name: TimerName): void {
       onHold(draft);
       return;
     case 'progress':
-      onProgressDue(draft);
+      if (draft.phase.is === 'pressing') onPressOver(draft, 'no_line');
+      else onProgressDue(draft);
       return;
     case 'idle':
       onIdle(draft);
@@ -234,8 +245,10 @@ function onTimer(draft: Draft, name: TimerName): void {
     case 'reopen':
       reopenRecognizer(draft);
       return;
-    case 'menu':
     case 'screening':
+      onExtensionOver(draft, 'no_line');
+      return;
+    case 'menu':
     case 'endCap':
       return;
     default:
@@ -254,6 +267,7 @@ function reportAgentState(draft: Draft): void {
     speaking: 'speaking',
     paused: 'listening',
     clearing: 'listening',
+    pressing: 'speaking',
     transferring: 'speaking',
     joined: 'speaking',
     withHuman: 'listening',

@@ -12,7 +12,7 @@ import type { TurnConfig, VariableTexts } from './turn-config.ts';
 import type { ToolMode } from './turn-inputs.ts';
 
 /** Increase when equal inputs would give different effects; a flight log names the version that wrote it. */
-export const TURN_MACHINE_VERSION = 20;
+export const TURN_MACHINE_VERSION = 21;
 
 /** The caller's speech until it is taken as a turn, including pauses. */
 export interface Speech {
@@ -103,8 +103,10 @@ export interface Generation {
   readonly tokenMs: number | null;
   readonly pieceMs: number | null;
   readonly audioMs: number | null;
-  /** The pieces so far, joined. */
+  /** The pieces so far, joined, without those that are held. */
   readonly text: string;
+  /** Pieces that are not said before the reply presses keys, because they claim it; absent without any. */
+  readonly held?: string;
   /** The answer that the model says it expects; null: any. Absent if it says nothing. */
   readonly expects?: Expectation | null;
   readonly calls: readonly CallWithResult[];
@@ -123,6 +125,8 @@ export interface ToolRound {
   readonly replyId: string;
   readonly text: string;
   readonly calls: readonly CallWithResult[];
+  /** Not tools ended it: it claimed to press keys, and is made again. */
+  readonly isRefused?: true;
 }
 
 /** The reply to one turn, from its commit to the end of its last word. */
@@ -166,7 +170,11 @@ export interface OpeningWords {
 
 /** Who has the floor. */
 export type Phase =
-  | ({ readonly is: 'connecting' } & OpeningWords)
+  | ({
+      readonly is: 'connecting';
+      /** The extension is being dialled; `dueMs` is the latest end. */
+      readonly extension?: { readonly sinceMs: number; readonly dueMs: number };
+    } & OpeningWords)
   /**
    * The keypad menu before the conversation: `utterance` is its prompt while playing, `after` what follows
    * it.
@@ -213,6 +221,15 @@ export type Phase =
       readonly utterance: Utterance;
       readonly answer: Answer | null;
       readonly next: Turn | null;
+    }
+  /** The agent presses keys and says nothing; the far end is heard. */
+  | {
+      readonly is: 'pressing';
+      readonly answer: Answer;
+      readonly callId: string;
+      readonly sinceMs: number;
+      /** The latest end. */
+      readonly dueMs: number;
     }
   /** The caller is being transferred. `utterance` is the announcement, `cut` a hold line it interrupted. */
   | {

@@ -34,6 +34,7 @@ import type {
   LanguageTexts,
   ListeningTexts,
   Phrases,
+  PressingTexts,
   QuestionTexts,
   SymbolNames,
 } from './languages/language-texts.ts';
@@ -160,6 +161,11 @@ export function consultTextsFor(language: string): ConsultTexts {
 /** Phrases that show which answer a question expects; null for a language without them or an unknown code. */
 export function questionTextsFor(language: string): QuestionTexts | null {
   return Object.hasOwn(TEXTS, language) ? (textsFor(language).questions ?? null) : null;
+}
+
+/** How the agent says that it presses keys; null for a language without words for it or an unknown code. */
+export function pressingTextsFor(language: string): PressingTexts | null {
+  return Object.hasOwn(TEXTS, language) ? (textsFor(language).pressing ?? null) : null;
 }
 
 /** An unknown language code falls back to English. */

@@ -20,10 +20,12 @@ import {
   utteranceOf,
 } from '../floor/floor.ts';
 import { answerOf, isUnnoticed, newAnswer, setAnswer, startGeneration } from '../floor/generating.ts';
+import { pressWhenSaid } from '../floor/press-keys.ts';
 import { runCall } from '../floor/tool-calls.ts';
 import { enter, startPhaseTimer } from '../phases.ts';
 import type { TurnInput } from '../turn-inputs.ts';
 import type { Answer, Generation, Turn } from '../turn-state.ts';
+import { refuseClaim } from './claimed-keys.ts';
 import { holdDueMs } from './hold-line.ts';
 import { reportWaterfall } from './waterfall.ts';
 
@@ -75,8 +77,11 @@ export function takeTurn(draft: Draft, turn: Turn): void {
 
 /** The answer's current generation has ended. */
 export function onGenerated(draft: Draft): void {
+  if (draft.phase.is === 'ending') return;
+  const refused = refuseClaim(draft);
+  if (refused) generateAgain(draft, refused);
   const answer = answerOf(draft);
-  if (!answer || draft.phase.is === 'ending') return;
+  if (!answer || refused) return;
   const { generation } = answer;
   if (hasSaidAll(answer)) {
     // Its words before the tools ran were the answer.
@@ -95,6 +100,7 @@ export function onGenerated(draft: Draft): void {
     return;
   }
   draft.failedGenerations = 0;
+  if (pressWhenSaid(draft)) return;
   if (generation.calls.some(({ mode }) => mode === 'hang_up')) onHangUpCalled(draft, answer);
   else if (generation.calls.some(({ mode, result }) => mode === 'transfer' && result === null))
     onTransferCalled(draft, answer);
@@ -133,8 +139,8 @@ export function followTools(draft: Draft): void {
     (draft.phase.is !== 'answering' && draft.phase.is !== 'speaking' && draft.phase.is !== 'paused')
   )
     return;
-  const { generation, turn, rounds } = answer;
-  if (generation.status !== 'done' || generation.calls.length === 0) return;
+  const { generation, rounds } = answer;
+  if (pressWhenSaid(draft) || generation.status !== 'done' || generation.calls.length === 0) return;
   if (generation.calls.some(({ result }) => result === null)) {
     if (!answer.hasHoldLine && generation.text === '')
       startPhaseTimer(draft, 'hold', draft.atMs + TOOL_FILLER_MS);
@@ -145,15 +151,14 @@ export function followTools(draft: Draft): void {
     return;
   }
   const round = { replyId: generation.replyId, text: generation.text, calls: generation.calls };
-  const next: Answer = {
-    ...answer,
-    rounds: [...rounds, round],
-    generation: startGeneration(draft, turn, {
-      rounds: [...rounds, round],
-      attempt: 1,
-      isSpeculative: false,
-    }),
-  };
+  generateAgain(draft, { ...answer, rounds: [...rounds, round] });
+}
+
+/** Asks the model to continue after the last round of the answer. */
+function generateAgain(draft: Draft, answer: Answer): void {
+  const { rounds, turn } = answer;
+  const generation = startGeneration(draft, turn, { rounds, attempt: 1, isSpeculative: false });
+  const next = { ...answer, generation };
   setAnswer(draft, next);
   noteBackendProgress(draft);
   if (draft.phase.is === 'answering') playAnswer(draft, next);
@@ -179,11 +184,13 @@ export function onUtteranceDone(draft: Draft, replyId: string): void {
   if (generation.replyId !== replyId) {
     if (hasSaidAll(answer) && isHeardOut(answer)) finishAnswer(draft, answer);
     else playAnswer(draft, answer);
+    pressWhenSaid(draft);
     return;
   }
   const isWaiting = generation.calls.some(({ result, mode }) => result === null && mode !== 'hang_up');
   if (isWaiting || generation.status !== 'done') {
     enter(draft, { is: 'answering', answer });
+    if (pressWhenSaid(draft)) return;
     if (isWaiting && !answer.hasHoldLine) startPhaseTimer(draft, 'hold', draft.atMs + TOOL_FILLER_MS);
     return;
   }
@@ -287,7 +294,7 @@ function giveUp(draft: Draft, answer: Answer): void {
   const { phase } = draft;
   const line = answer.turn.fallback ?? draft.config.phrases.trouble;
   if (phase.is === 'connecting') {
-    enter(draft, { is: 'connecting', answer: null, notice: phase.notice });
+    enter(draft, { ...phase, answer: null });
     draft.waiting = [...draft.waiting, answer.turn];
     return;
   }

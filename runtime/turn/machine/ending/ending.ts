@@ -17,7 +17,8 @@ import {
   utteranceOf,
 } from '../floor/floor.ts';
 import { answerOf, setAnswer } from '../floor/generating.ts';
-import { noteResult, withResult } from '../floor/tool-calls.ts';
+import { abandonPress } from '../floor/press-keys.ts';
+import { noteResult, withResult } from '../floor/tool-results.ts';
 import { enter, restartDeadline, startPhaseTimer } from '../phases.ts';
 import { LISTENING_TIMERS } from '../timers.ts';
 import type { TurnInput } from '../turn-inputs.ts';
@@ -30,7 +31,7 @@ type Ending = Extract<Phase, { is: 'ending' }>;
 
 /** A call that ends before the caller could be heard was cancelled. */
 export function closedReason(draft: Draft, reason: LegCloseReason): EndReason {
-  if (draft.phase.is === 'connecting') return 'cancelled';
+  if (draft.phase.is === 'connecting' && !draft.phase.extension) return 'cancelled';
   return reason === 'failed' ? 'internal_error' : 'user_hangup';
 }
 
@@ -48,6 +49,7 @@ export function endFromOutside(draft: Draft, reason: EndReason, farewell: string
 export function beginEnding(draft: Draft, reason: EndReason, farewell: string | null): void {
   const { phase } = draft;
   if (phase.is === 'ending' || phase.is === 'ended') return;
+  abandonPress(draft);
   stopListening(draft, { isForGood: true });
   const answer = answerOf(draft);
   const audible = 'utterance' in phase ? phase.utterance : null;
@@ -91,7 +93,8 @@ export function hangUpBy(draft: Draft, answer: Answer): 'ends' | 'asks' {
     return 'asks';
   }
   settleHangUp(draft, answer, asked, 'The call ends now.');
-  endAfterReply(draft, said !== '', closing);
+  const isHeard = answer.heard[answer.generation.replyId] !== undefined;
+  endAfterReply(draft, said !== '' && !isHeard, closing);
   return 'ends';
 }
 
@@ -111,7 +114,7 @@ function settleHangUp(draft: Draft, answer: Answer, asked: CallWithResult, resul
   );
 }
 
-/** The reply's own words are the farewell, or precede it. */
+/** The reply's own words are the farewell, or precede it; they may have been heard before it pressed keys. */
 function endAfterReply(draft: Draft, hasWords: boolean, closing: string): void {
   const { phase } = draft;
   const answer = answerOf(draft);

@@ -8,7 +8,7 @@ import { isTransferCall, transferWish } from '../../../tools/call-tools.ts';
 import { type Draft, emit } from '../draft.ts';
 import { prepare, recordUser, utteranceOf } from '../floor/floor.ts';
 import { setAnswer } from '../floor/generating.ts';
-import { noteResult, withResult } from '../floor/tool-calls.ts';
+import { noteResult, withResult } from '../floor/tool-results.ts';
 import { enter } from '../phases.ts';
 import type { Answer, CallWithResult, Utterance } from '../turn-state.ts';
 import { stopListening } from './ending.ts';
@@ -40,7 +40,9 @@ export function transferBy(draft: Draft, answer: Answer): 'begun' | 'asks' | 're
     settleTransfer(draft, answer, asked, { isDone: false, text: ASKS });
     return 'asks';
   }
-  begin(draft, answer, { asked, index, notes: wish.notes.trim(), hasWords: said !== '', announcement });
+  // The words before keys have been heard.
+  const hasWords = said !== '' && answer.heard[answer.generation.replyId] === undefined;
+  begin(draft, answer, { asked, index, notes: wish.notes.trim(), hasWords, announcement });
   return 'begun';
 }
 

@@ -43,6 +43,9 @@ export function admitTurn(draft: Draft, turn: Turn): void {
       draft.lastTurn = Math.max(draft.lastTurn, turn.turnId);
       enter(draft, { ...phase, next: phase.next ? mergedTurn(phase.next, turn) : turn });
       return;
+    case 'pressing':
+      queueTurn(draft, turn);
+      return;
     case 'withHuman':
       overhear(draft, turn);
       return;

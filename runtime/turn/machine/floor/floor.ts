@@ -9,7 +9,7 @@ import { type Draft, emit, explain, nextReplyId, recordMessage } from '../draft.
 import { enter, stopPhaseTimer } from '../phases.ts';
 import { WORDLESS_INTERRUPTION_MS } from '../turn-config.ts';
 import type { Answer, Generation, Turn, Utterance } from '../turn-state.ts';
-import { answerMessages, answerOf, setAnswer } from './generating.ts';
+import { answerMessages, answerOf, setAnswer, unpressedKeys } from './generating.ts';
 
 /** The caller hears the agent, or has just given it the floor: the watchdog counts from now. */
 export function progress(draft: Draft): void {
@@ -76,7 +76,9 @@ export function utteranceOf(draft: Draft, turn: Turn, run: Pick<Generation, 'rep
 }
 
 /** Gives the floor to an utterance whose audio is on its way to the wire. */
-export function speak(draft: Draft, utterance: Utterance, answer: Answer | null): void {
+export function speak(draft: Draft, words: Utterance, answer: Answer | null): void {
+  // Words before keys are heard out: a menu talks all the time.
+  const utterance = answer && unpressedKeys(answer) ? { ...words, isInterruptible: false } : words;
   progress(draft);
   enter(draft, { is: 'speaking', utterance, answer });
   // Its words fill the wait that a hold line was for.

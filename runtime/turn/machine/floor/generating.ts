@@ -11,6 +11,11 @@ import type { Answer, CallWithResult, Generation, ToolRound, Turn } from '../tur
 const NO_RESULT =
   'Cancelled: the caller spoke before the result came. It may have taken effect all the same.';
 
+/** An event of the call, for the model. */
+const CLAIMED =
+  '[Your reply was not spoken: it says that you press keys, and it pressed none. Only the tool _press_keys ' +
+  'presses keys. Call it now, or answer without saying so.]';
+
 /** The phase's answer, if it has one. */
 export function answerOf(draft: Draft): Answer | null {
   return 'answer' in draft.phase ? draft.phase.answer : null;
@@ -32,6 +37,11 @@ export function newAnswer(
     hasHoldLine,
     heard: {},
   };
+}
+
+/** The call by which the answer presses keys, until they are sent. */
+export function unpressedKeys({ generation }: Answer): CallWithResult | undefined {
+  return generation.calls.find(({ mode, result }) => mode === 'keys' && result === null);
 }
 
 /** Puts a changed answer into the phase. */
@@ -89,7 +99,10 @@ export function startGeneration(
 function turnMessages(turn: Turn, rounds: readonly ToolRound[]): ChatMessage[] {
   return [
     { role: 'user', content: turn.text },
-    ...rounds.flatMap((round) => roundMessages(round.text, round.calls)),
+    ...rounds.flatMap(({ calls, isRefused, text }) => [
+      ...roundMessages(text, calls),
+      ...(isRefused ? [{ role: 'user' as const, content: CLAIMED }] : []),
+    ]),
   ];
 }
 

@@ -5,17 +5,21 @@
 import { LIMITS } from '#config/limits.ts';
 import { type Draft, emit, record } from '../draft.ts';
 import type { TurnInput } from '../turn-inputs.ts';
-import type { Answer, CallWithResult, Turn } from '../turn-state.ts';
+import type { Turn } from '../turn-state.ts';
 import { eventTurn } from './event-turn.ts';
 import { recordUser } from './floor.ts';
 import { answerOf, setAnswer } from './generating.ts';
+import { askForKeys } from './press-keys.ts';
+import { noteResult, withResult } from './tool-results.ts';
 
 const STARTED = 'Started. No result will follow.';
 const IN_BACKGROUND = 'Running in the background. The result will follow as an event; go on meanwhile.';
 
 type ToolFinished = Extract<TurnInput, { type: 'tool.finished' }>;
 
-/** Starts a call the generation asked for. Hang-up and transfer are carried out by the machine itself. */
+/**
+ * Starts a call the generation asked for. Hang-up, transfer and keys are carried out by the machine itself.
+ */
 export function runCall(draft: Draft, callId: string): void {
   const answer = answerOf(draft);
   const asked = answer?.generation.calls.find(({ call }) => call.callId === callId);
@@ -35,7 +39,8 @@ export function runCall(draft: Draft, callId: string): void {
     turn_id: turnId,
     createdAtMs: draft.atMs,
   });
-  if (mode === 'hang_up' || mode === 'transfer') return;
+  if (mode === 'keys') askForKeys(draft, callId);
+  if (mode === 'hang_up' || mode === 'transfer' || mode === 'keys') return;
   const [input, isCut] = eventText(call.input);
   emit(draft, {
     do: 'event',
@@ -75,38 +80,6 @@ export function onToolFinished(draft: Draft, input: ToolFinished): Turn | null {
   return running.mode === 'background'
     ? eventTurn(draft, `[The background tool ${call.toolName} has answered: ${input.modelText}]`, null)
     : null;
-}
-
-/** Adds a result to the timeline. */
-export function noteResult(
-  draft: Draft,
-  result: Pick<ToolFinished, 'callId' | 'status' | 'output' | 'outputTruncated' | 'error' | 'latencyMs'>,
-  of: { readonly toolName: string; readonly source: string; readonly turnId: number },
-): void {
-  record(draft, {
-    type: 'tool_result',
-    call_id: result.callId,
-    tool_name: of.toolName,
-    tool_source: of.source,
-    status: result.status,
-    output: result.output,
-    output_truncated: result.outputTruncated,
-    error: result.error,
-    latency_ms: result.latencyMs,
-    turn_id: of.turnId,
-    createdAtMs: draft.atMs,
-  });
-}
-
-/** The answer with a call's result added for the model. */
-export function withResult(answer: Answer, callId: string, result: string | null): Answer {
-  const change = (calls: readonly CallWithResult[]) =>
-    calls.map((entry) => (entry.call.callId === callId ? { ...entry, result } : entry));
-  return {
-    ...answer,
-    generation: { ...answer.generation, calls: change(answer.generation.calls) },
-    rounds: answer.rounds.map((round) => ({ ...round, calls: change(round.calls) })),
-  };
 }
 
 function finishedEvent(input: ToolFinished, toolName: string, toolSource: string) {

@@ -18,6 +18,7 @@ import { mergedTurn } from '../endpointing/merged-turn.ts';
 import { tryCommit } from '../endpointing/turn-end.ts';
 import { closeAnswer, noteBackendProgress, progress, recordHeard } from '../floor/floor.ts';
 import { answerOf, changeGeneration, isUnnoticed } from '../floor/generating.ts';
+import { growUtterance, withWords } from '../floor/reply-words.ts';
 import { onToolFinished, runCall } from '../floor/tool-calls.ts';
 import { continueWith } from '../interruption/overlap.ts';
 import { enter } from '../phases.ts';
@@ -45,11 +46,10 @@ export function onReply(draft: Draft, input: ReplyInput): void {
       return;
     case 'reply.piece':
       changeGeneration(draft, replyId, (generation) => ({
-        ...generation,
+        ...withWords(generation, input.text, input.isHeld === true),
         pieceMs: generation.pieceMs ?? draft.atMs,
-        text: joined(generation.text, input.text),
       }));
-      growUtterance(draft, replyId, input.text);
+      if (!input.isHeld) growUtterance(draft, replyId, input.text);
       noteBackendProgress(draft);
       return;
     case 'reply.tool_called': {
@@ -86,16 +86,6 @@ export function onReply(draft: Draft, input: ReplyInput): void {
 /** Models sometimes make the same call twice in one reply; it runs once. */
 function isRepeated(call: ToolCall, before: readonly CallWithResult[]): boolean {
   return before.some((other) => other.call.toolName === call.toolName && other.call.input === call.input);
-}
-
-function joined(before: string, text: string): string {
-  return before === '' ? text : `${before} ${text}`;
-}
-
-function growUtterance(draft: Draft, replyId: string, text: string): void {
-  const { phase } = draft;
-  if ((phase.is === 'speaking' || phase.is === 'paused') && phase.utterance?.replyId === replyId)
-    enter(draft, { ...phase, utterance: { ...phase.utterance, text: joined(phase.utterance.text, text) } });
 }
 
 function onReplyFailed(draft: Draft, input: Extract<TurnInput, { type: 'reply.failed' }>): void {

@@ -109,4 +109,13 @@ export const de = {
     begins: 'das ist|es ist|ist|die|lautet|ja|klar|gerne',
     asIn: 'wie',
   },
+  pressing: {
+    always:
+      'ich drücke|drücke ich|ich habe … gedrückt|habe ich … gedrückt|ich drücke jetzt|' +
+      'ich werde … drücken',
+    withKey:
+      'ich wähle|wähle ich|ich tippe|ich habe … gewählt|ich habe … eingegeben|' +
+      'ich habe … eingetippt|drücke jetzt',
+    keys: 'eins|taste|tasten|stern|sternchen|raute|rautetaste|sterntaste|durchwahl|nebenstelle',
+  },
 } satisfies LanguageTexts;

@@ -120,4 +120,16 @@ export const en = {
     begins: "it's|it is|that's|that is|is|number's|yes|sure|okay|ok",
     asIn: 'as in|for|like',
   },
+  pressing: {
+    always:
+      "i pressed|i've pressed|i have pressed|i just pressed|i've just pressed|i'm pressing|" +
+      "i am pressing|i'll press|i will press|let me press|i'm going to press|i am going to press",
+    withKey:
+      "pressing|i press|i pushed|i've pushed|pushing|i entered|i've entered|i have entered|i'm entering|" +
+      "i am entering|entering|i'll enter|i will enter|let me enter|i dialed|i dialled|" +
+      "i've dialed|i've dialled|i have dialed|i have dialled|i'm dialing|i'm dialling|dialing|" +
+      "dialling|i'll dial|i will dial|let me dial|i selected|i've selected|i'm selecting|" +
+      "i'll select|i typed|i've typed|i keyed|i've keyed",
+    keys: 'one|star|asterisk|pound|hash|key|keys|button|keypad|extension',
+  },
 } satisfies LanguageTexts;

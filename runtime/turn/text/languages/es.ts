@@ -105,4 +105,13 @@ export const es = {
     begins: 'es|es el|sí|claro|el',
     asIn: 'de|como',
   },
+  pressing: {
+    always:
+      'he pulsado|pulsé|estoy pulsando|voy a pulsar|acabo de pulsar|he presionado|presioné|' +
+      'estoy presionando|voy a presionar|acabo de presionar|he oprimido|oprimí|voy a oprimir',
+    withKey:
+      'pulso|pulsando|presiono|presionando|oprimo|marco|marqué|he marcado|marcando|voy a marcar|' +
+      'estoy marcando|tecleo|he tecleado|he introducido|introduzco|he ingresado|ingresé',
+    keys: 'asterisco|almohadilla|numeral|gato|tecla|teclas|extensión',
+  },
 } satisfies LanguageTexts;

@@ -101,4 +101,11 @@ export const fr = {
     begins: "c'est|c'est le|est|est le|oui|le",
     asIn: 'comme',
   },
+  pressing: {
+    always: "j'ai appuyé|j'appuie|je viens d'appuyer|je vais appuyer|j'ai pressé|je presse",
+    withKey:
+      "j'ai tapé|je tape|je vais taper|j'ai composé|je compose|je vais composer|j'ai saisi|" +
+      "je saisis|j'ai choisi",
+    keys: 'étoile|dièse|touche|touches|poste',
+  },
 } satisfies LanguageTexts;

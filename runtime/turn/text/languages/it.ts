@@ -101,4 +101,11 @@ export const it = {
     begins: 'è|è il|sì|certo|il',
     asIn: 'di|come',
   },
+  pressing: {
+    always: 'ho premuto|sto premendo|premo|sto per premere|ho appena premuto|ho schiacciato|schiaccio',
+    withKey:
+      'ho digitato|digito|sto digitando|compongo|ho composto|ho selezionato|seleziono|' +
+      'ho inserito|inserisco',
+    keys: 'asterisco|cancelletto|tasto|tasti|interno',
+  },
 } satisfies LanguageTexts;

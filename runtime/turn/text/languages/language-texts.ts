@@ -19,6 +19,21 @@ export interface LanguageTexts {
   readonly consult?: ConsultTexts;
   /** Phrases that show which answer a question expects; without them the agent expects none. */
   readonly questions?: QuestionTexts;
+  /** How the agent says that it presses keys; without them no such claim is noticed. */
+  readonly pressing?: PressingTexts;
+}
+
+/**
+ * How the agent says that it presses keys, now, soon or already. Phrases are separated by `|`; `…` stands for
+ * up to five words.
+ */
+export interface PressingTexts {
+  /** These say so by themselves: "I pressed". */
+  readonly always: string;
+  /** These do with a key: "I entered", "pressing". */
+  readonly withKey: string;
+  /** Words for keys, besides digits. */
+  readonly keys: string;
 }
 
 /**

@@ -89,4 +89,11 @@ export const nl = {
     begins: 'het is|dat is|is|ja|zeker',
     asIn: 'van|als in',
   },
+  pressing: {
+    always:
+      'ik heb … gedrukt|ik heb … ingedrukt|ik druk|druk ik|ik toets|ik heb … ingetoetst|' +
+      'ik heb … getoetst|ik ga … drukken',
+    withKey: 'ik heb … gekozen|ik voer … in|ik heb … ingevoerd',
+    keys: 'één|sterretje|hekje|toets|toetsen|toestelnummer',
+  },
 } satisfies LanguageTexts;

@@ -104,4 +104,13 @@ export const pt = {
     begins: 'é|é o|sim|claro|o',
     asIn: 'de|como',
   },
+  pressing: {
+    always:
+      'pressionei|estou pressionando|vou pressionar|apertei|estou apertando|vou apertar|premi|' +
+      'vou premir|estou a premir|carreguei|acabei de pressionar|acabei de apertar',
+    withKey:
+      'pressiono|pressionando|aperto|apertando|digitei|estou digitando|vou digitar|digito|' +
+      'digitando|marquei|vou marcar|disquei|vou discar|teclei|selecionei|escolhi',
+    keys: 'asterisco|cardinal|sustenido|jogo da velha|tecla|teclas|ramal|extensão',
+  },
 } satisfies LanguageTexts;

@@ -1,0 +1,49 @@
+/**
+ * A reply that says it presses keys, and presses none: the model believes it has, and waits for a menu that
+ * waits for the keys. The words are not said, and the model is asked again with the reason, once. The second
+ * time they are said if the agent has pressed keys in this call, of which they may speak.
+ */
+import { isPressKeys } from '../../../tools/press-keys.ts';
+import { type Draft, emit, explain } from '../draft.ts';
+import { answerOf } from '../floor/generating.ts';
+import { dropWords, releaseWords } from '../floor/reply-words.ts';
+import type { Answer } from '../turn-state.ts';
+
+/**
+ * Judges the held words of a reply that the model has finished. The answer whose reply is to be made again,
+ * or null: the reply stands as it is now.
+ */
+export function refuseClaim(draft: Draft): Answer | null {
+  const answer = answerOf(draft);
+  if (answer?.generation.held === undefined) return null;
+  const { generation, rounds } = answer;
+  const isFirst = !rounds.some(({ isRefused }) => isRefused);
+  if (rounds.some(({ calls }) => calls.some(({ mode }) => mode === 'keys')) || (!isFirst && hasPressed(draft))) {
+    releaseWords(draft);
+    return null;
+  }
+  dropWords(draft);
+  explain(draft, {
+    about: 'failure',
+    rule: 'claimed_keys',
+    anchorMs: generation.startedMs,
+    deadlineMs: draft.atMs,
+  });
+  const kept = answerOf(draft) ?? answer;
+  // A reply that also calls a tool goes on from there.
+  if (!isFirst || generation.calls.length > 0) return null;
+  if (generation.text === '') emit(draft, { do: 'discard', replyId: generation.replyId });
+  return { ...kept, rounds: [...rounds, refusedRound(kept)] };
+}
+
+function refusedRound({ generation }: Answer): Answer['rounds'][number] {
+  const { calls, replyId, text } = generation;
+  return { replyId, text, calls, isRefused: true };
+}
+
+function hasPressed({ history }: Draft): boolean {
+  return history.some(
+    (message) =>
+      message.role === 'assistant' && message.toolCalls?.some(({ toolName }) => isPressKeys(toolName)),
+  );
+}
