@@ -63,6 +63,10 @@ export interface SipDialog {
    * One REFER at a time.
    */
   refer(request: ReferRequest, listener: ReferListener): void;
+  /** The peer says that it takes INFO (RFC 3261 §20.5: Allow). */
+  readonly takesInfo: boolean;
+  /** Sends INFO (RFC 6086). Resolves with the status of the answer; 0 if it could not be sent. */
+  sendInfo(contentType: string, body: string): Promise<number>;
 }
 
 /** The target of a REFER. */

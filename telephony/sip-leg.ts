@@ -4,6 +4,7 @@
  */
 import type { Clock } from '#base/clock.ts';
 import type { Leg, LegCommand, LegEvent } from '#media/leg/leg.ts';
+import { InfoKeys, takesEvents } from './info-keys.ts';
 import { type MediaGuard, unguarded } from './media-guard.ts';
 import { answerAudio, type LocalAudio, offerAudio, readAnswer } from './sdp.ts';
 import type { DialogFacts, SipDialog } from './signalling.ts';
@@ -63,6 +64,14 @@ export function createSipLeg(deps: SipLegParts): Leg {
   let isSecure = local.isSecure;
   let hasRemote = !(deps.isLateOffer ?? false);
   const silent = Promise.withResolvers<void>();
+  let hasEvents = takesEvents(dialog.facts.remoteSdp);
+  const infoKeys = new InfoKeys({
+    clock,
+    dialog,
+    onSent: (pressId) => emit([{ type: 'digits.sent', atMs: clock.now(), pressId }]),
+    onRefused: (digits, pressId) =>
+      rtp.send({ do: 'sendDigits', digits, ...(pressId !== undefined && { pressId }) }),
+  });
 
   const emit = (events: readonly LegEvent[]) => {
     if (listener) listener(events);
@@ -83,6 +92,7 @@ export function createSipLeg(deps: SipLegParts): Leg {
         const { sdp: answer, remote } = answerAudio(sdp, { ...local, version: version + 1 });
         version += 1;
         isSecure = remote.srtp !== undefined;
+        hasEvents = remote.digitPayloadType !== null;
         rtp.send({ do: 'setRemote', remote: guard(remote) });
         return answer;
       } catch {
@@ -96,7 +106,9 @@ export function createSipLeg(deps: SipLegParts): Leg {
     },
     onAnswer(sdp) {
       try {
-        rtp.send({ do: 'setRemote', remote: guard(readAnswer(sdp, { ...local, isSecure })) });
+        const remote = readAnswer(sdp, { ...local, isSecure });
+        rtp.send({ do: 'setRemote', remote: guard(remote) });
+        hasEvents = remote.digitPayloadType !== null;
         hasRemote = true;
       } catch {
         // Without an answer there is no peer: the call is over. A failed change leaves the call as it was.
@@ -134,7 +146,10 @@ export function createSipLeg(deps: SipLegParts): Leg {
       // A telephone displays nothing: captions and states, several a second, would only wake the media
       // thread.
       if (command.do === 'sendMessage') return;
-      rtp.send(command);
+      if (command.do === 'dropDigits') infoKeys.drop();
+      if (command.do === 'sendDigits' && !hasEvents && dialog.takesInfo && !infoKeys.isRefused)
+        infoKeys.press(command.digits, command.pressId);
+      else rtp.send(command);
     },
     listen(next) {
       listener = next;

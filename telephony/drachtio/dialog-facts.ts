@@ -31,6 +31,13 @@ export function continued(before: DialogFacts, dialog: Srf.Dialog): DialogFacts 
   return { ...before, localCseq, remoteTarget, localContact, localSdp, remoteSdp };
 }
 
+/** Whether the peer’s Allow header has INFO. */
+export function allowsInfo(dialog: Srf.Dialog): boolean {
+  const { res } = dialog as unknown as { readonly res: Srf.SrfResponse };
+  const allow: unknown = (dialog.type === 'uac' ? res : dialog.req).get('Allow');
+  return typeof allow === 'string' && /(?:^|[\s,])INFO(?:[\s,]|$)/i.test(allow);
+}
+
 /** Returns the URI of a Contact header. */
 function contactUri(contact: string): string {
   return /<([^<>]*)>/.exec(contact)?.[1] ?? contact;

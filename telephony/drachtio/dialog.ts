@@ -12,7 +12,7 @@ import type {
 } from '../signalling.ts';
 import { DialogGone } from '../signalling.ts';
 import { CAPABILITIES } from './capabilities.ts';
-import { continued, factsOf } from './dialog-facts.ts';
+import { allowsInfo, continued, factsOf } from './dialog-facts.ts';
 import { isConnectionLost, isGone, isGoneStatus, isUnreachable } from './errors.ts';
 import { CSEQ_LEAP, hangUpWithout, reinvite } from './reinvite.ts';
 import type { ServerConnection } from './server-connection.ts';
@@ -348,6 +348,19 @@ export class DrachtioDialog implements SipDialog {
         (response) => listener.onResponse(response.status),
         () => listener.onResponse(0),
       );
+  }
+
+  get takesInfo(): boolean {
+    return allowsInfo(this.#dialog);
+  }
+
+  async sendInfo(contentType: string, body: string): Promise<number> {
+    if (this.#isOver) return 0;
+    const info = { method: 'INFO', headers: { 'Content-Type': contentType }, body };
+    return this.#dialog.request(info as unknown as Srf.SrfRequest).then(
+      ({ status }) => status,
+      () => 0,
+    );
   }
 
   #end(): void {

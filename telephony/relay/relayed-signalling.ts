@@ -251,6 +251,14 @@ class RelayedDialog implements SipDialog {
 
   refer: SipDialog['refer'] = (request, listener) => this.#dialog.refer(request, listener);
 
+  get takesInfo(): boolean {
+    return this.#dialog.takesInfo;
+  }
+
+  sendInfo(contentType: string, body: string): Promise<number> {
+    return this.#dialog.sendInfo(contentType, body);
+  }
+
   // Requests that arrive before the worker listens are queued.
 
   #ended(): void {

@@ -29,6 +29,16 @@ export type PhoneManner =
       readonly status: number;
       readonly notifies: readonly number[];
     }
+  /**
+   * Answers, and takes keys as telephone events, as INFO, or only in the audio; `keys` are the keys of the INFOs
+   * that it expects. One that `refuses` lists INFO as allowed and answers it with 415. The other side hangs up.
+   */
+  | {
+      readonly does: 'takeKeys';
+      readonly by: 'events' | 'info' | 'audio';
+      readonly keys?: string;
+      readonly refuses?: boolean;
+    }
   /** Sends early media, then answers; the other side hangs up. */
   | { readonly does: 'earlyMedia'; readonly ringMs: number }
   /** Rings until the call is cancelled. */
@@ -93,6 +103,7 @@ function scenario(manner: PhoneManner, audioPort: number | undefined): string {
     'cseq',
     ...('digest' in manner ? ['answer'] : []),
     ...(manner.does === 'refer' ? ['referTo'] : []),
+    ...(manner.does === 'takeKeys' && manner.keys ? ['key'] : []),
   ];
   const lines = [
     ...steps(manner).map((line) =>
@@ -157,6 +168,24 @@ Content-Length: 0
         ...manner.notifies.flatMap((status, index) => [notify(status, index + 1), '<recv response="200"/>']),
         ...hungUpOn,
       ];
+    case 'takeKeys': {
+      const { by, keys = '', refuses } = manner;
+      return [
+        ...ringing,
+        response('200 OK', {
+          sdp: 0,
+          events: by === 'events',
+          more: by === 'info' ? 'Allow: INVITE, ACK, BYE, CANCEL, OPTIONS, INFO\n' : '',
+        }),
+        '<recv request="ACK"/>',
+        ...[...keys].flatMap((key) => [
+          `<recv request="INFO"><action><ereg regexp="Signal=[${key}]" search_in="body" check_it="true" ` +
+            'assign_to="key"/></action></recv>',
+          response(refuses ? '415 Unsupported Media Type' : '200 OK', { tag: '' }),
+        ]),
+        ...hungUpOn,
+      ];
+    }
     case 'earlyMedia':
       return [
         ...first,
@@ -236,15 +265,16 @@ function response(
   {
     tag = ';tag=phone[call_number]',
     sdp,
+    events = false,
     cseq,
     more = '',
-  }: { tag?: string; sdp?: number; cseq?: string; more?: string } = {},
+  }: { tag?: string; sdp?: number; events?: boolean; cseq?: string; more?: string } = {},
 ): string {
   const body =
     sdp === undefined
       ? ''
       : 'v=0\no=phone 1 1 IN IP4 127.0.0.1\ns=-\nc=IN IP4 127.0.0.1\nt=0 0\nm=audio [media_port] RTP/AVP ' +
-        `${sdp}\n`;
+        (events ? `${sdp} 101\na=rtpmap:101 telephone-event/8000\n` : `${sdp}\n`);
   return `<send><![CDATA[
 SIP/2.0 ${status}
 [last_Via:]

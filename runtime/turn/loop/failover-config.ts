@@ -41,10 +41,9 @@ export function failoverConfig(config: TurnConfig, failoverState: FailoverState)
   const isJoined = failoverState.person?.is_joined === true;
   const first = hasSpoken || waiting !== '' || greeting.mode !== 'say' ? '' : ` ${greeting.text}`;
   const isCutOff = failoverState.was_cut_off || (!hasSpoken && greeting.mode === 'generate');
-  const cutOff =
-    transferCutOff(failoverState.items) ??
-    keysCutOff(failoverState.items) ??
-    (isCutOff ? CUT_OFF : null);
+  const cutOff = transferCutOff(failoverState.items) ?? (isCutOff ? CUT_OFF : null);
+  // Beside the words that asked for the keys, which would have them pressed again.
+  const owed = [waiting, keysCutOff(failoverState.items)].filter((part) => part !== '').join(' ');
   const isSilent = isJoined || (failoverState.is_handed_over === true && cutOff === null);
   return {
     ...kept,
@@ -58,7 +57,7 @@ export function failoverConfig(config: TurnConfig, failoverState: FailoverState)
         waiting === ''
           ? withMark(history, failoverState.was_cut_off)
           : history.slice(0, history.findLastIndex(({ role }) => role !== 'user') + 1),
-      owed: isJoined ? null : waiting || cutOff,
+      owed: isJoined ? null : owed || cutOff,
       lastTurn: Math.max(0, ...failoverState.items.map(({ turn_id: turnId }) => turnId ?? 0)),
       lastMessage: messages.length,
       isJoined,
@@ -111,19 +110,15 @@ function transferCutOff(items: readonly SessionItem[]): string | null {
   return isTalking ? TALK_CUT_OFF : null;
 }
 
-/** Describes keys that were asked for and have no result; null if nothing was said since, or none were. */
-function keysCutOff(items: readonly SessionItem[]): string | null {
+/** Describes keys that were asked for and have no result; empty if there are none. */
+function keysCutOff(items: readonly SessionItem[]): string {
   const at = items.findLastIndex((item) => item.type === 'tool_call' && isPressKeys(item.tool_name));
   const asked = items[at];
-  if (asked?.type !== 'tool_call') return null;
+  if (asked?.type !== 'tool_call') return '';
   const isSettled = items
     .slice(at)
-    .some(
-      (item) =>
-        (item.type === 'tool_result' && item.call_id === asked.call_id) ||
-        (item.type === 'message' && item.role === 'user'),
-    );
-  return isSettled ? null : KEYS_CUT_OFF;
+    .some((item) => item.type === 'tool_result' && item.call_id === asked.call_id);
+  return isSettled ? '' : KEYS_CUT_OFF;
 }
 
 function withMark(history: readonly ChatMessage[], isCutOff: boolean): readonly ChatMessage[] {

@@ -84,3 +84,43 @@ describe('sent telephone events', () => {
     expect(carry('1-2 x3', () => false)).toBe('123');
   });
 });
+
+describe('sent keys with pauses', () => {
+  /** The slots at which each press begins, and at which the presses are over. */
+  function slotsOf(...presses: readonly (readonly [string, string | null])[]) {
+    const begun: string[] = [];
+    const over: string[] = [];
+    let slot = 0;
+    const sender = new DigitSender((pressId) => void over.push(`${pressId} at ${slot}`));
+    for (const [keys, pressId] of presses) sender.enqueue(keys, pressId);
+    for (; sender.isSending && slot < 1_000; slot++) {
+      const packet = sender.next();
+      if (packet?.isFirst) begun.push(`${packet.key} at ${slot}`);
+    }
+    return { begun, over };
+  }
+
+  it('wait half a second for w, one for W and two for a comma; a key and its pause take 200 ms', () => {
+    expect(slotsOf(['1w2W3,4', null]).begun).toEqual(['1 at 0', '2 at 35', '3 at 95', '4 at 205']);
+  });
+
+  it('are reported when the pause after the last key is over, presses in their order', () => {
+    expect(slotsOf(['12', 'a'], ['3w', 'b'])).toEqual({
+      begun: ['1 at 0', '2 at 10', '3 at 20'],
+      over: ['a at 19', 'b at 54'],
+    });
+  });
+
+  it('are reported at once if there are none', () => {
+    expect(slotsOf(['', 'none']).over).toEqual(['none at 0']);
+  });
+
+  it('end when they are dropped, and are not reported', () => {
+    const over: string[] = [];
+    const sender = new DigitSender((pressId) => void over.push(pressId));
+    sender.enqueue('12', 'a');
+    sender.next();
+    sender.drop();
+    expect([sender.isSending, sender.next(), over]).toEqual([false, null, []]);
+  });
+});

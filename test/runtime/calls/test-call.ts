@@ -8,7 +8,7 @@ import type { DurableReport, FailoverState } from '#protocol/worker-link.ts';
 import { startCall } from '#runtime/calls/call.ts';
 import type { RecordingSegment } from '#runtime/calls/call-recording.ts';
 import type { CallKnowledge } from '#runtime/knowledge/knowledge-search.ts';
-import type { ChatRequest, LanguageModel } from '#runtime/llm/llm.ts';
+import type { ChatDelta, ChatRequest, LanguageModel } from '#runtime/llm/llm.ts';
 import { SimulatedClock } from '../../simulation/simulated-clock.ts';
 import { createSpokenWords, SIMULATED_RATE_HZ, SimulatedLeg } from '../../simulation/simulated-leg.ts';
 import { testPlan } from '../test-plan.ts';
@@ -18,12 +18,13 @@ export const FIXED = {
   prompt: { first_message_mode: 'fixed', first_message: 'Hello {{name}}, how are you?' },
 };
 
-/** A call on virtual time with a voice at 200 ms per word and a model that answers `Fine, thank you.` */
+/** A call on virtual time with a voice at 200 ms per word and a model that gives the same `reply` each time. */
 export function setUp(
   plan: CallPlan = testPlan(FIXED),
   knowledge: CallKnowledge | null = null,
   recognizer: Recognizer | null = null,
   failoverState: FailoverState | null = null,
+  reply: readonly ChatDelta[] = [{ type: 'text', text: 'Fine, thank you.' }],
 ) {
   const world = new SimulatedClock();
   const words = createSpokenWords();
@@ -40,7 +41,7 @@ export function setUp(
     isCustom: false,
     async *stream(request) {
       requests.push(request);
-      yield { type: 'text', text: 'Fine, thank you.' };
+      yield* reply;
       yield { type: 'finish', usage: { inputTokens: 7, outputTokens: 4, cachedInputTokens: null } };
     },
   };

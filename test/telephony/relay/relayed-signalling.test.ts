@@ -67,6 +67,7 @@ class Relay implements MediaRelay {
 }
 
 class Dialog implements SipDialog {
+  readonly takesInfo = false;
   listener: SipDialogListener | null = null;
   isHungUp = false;
   readonly facts: DialogFacts;
@@ -88,6 +89,10 @@ class Dialog implements SipDialog {
   }
 
   refer(): void {
+    throw new Error('not here');
+  }
+
+  async sendInfo(): Promise<never> {
     throw new Error('not here');
   }
 }

@@ -25,6 +25,7 @@ const NOT_CONFIGURED = new Set(['agent_id', 'config_hash', 'updated_at']);
 const ABSENT: { readonly [Name in Section]?: AgentConfig[Name] } = {
   tool_servers: { tool_server_ids: [] },
   answer_hints: { enabled: false },
+  press_keys: { enabled: false, hide_keys: false },
   scorecard: {},
   custom_speech: {},
 };
@@ -69,6 +70,7 @@ export function restorePatch(snapshot: AgentConfig): Record<string, unknown> {
     custom_speech: speech ? { asr: null, tts: null, ...speech } : null,
     tool_servers: snapshot.tool_servers ?? null,
     answer_hints: snapshot.answer_hints ?? null,
+    press_keys: snapshot.press_keys ?? null,
     scorecard: snapshot.scorecard ?? null,
   };
 }

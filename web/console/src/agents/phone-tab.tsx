@@ -28,8 +28,35 @@ export function PhoneTab({ config, set }: EditorProps) {
         input={keypad_input}
         change={(patch) => set('conversation', { keypad_input: { ...keypad_input, ...patch } })}
       />
+      <PressKeys config={config} set={set} />
       <InitWebhook config={config} set={set} />
     </Stack>
+  );
+}
+
+const NO_KEYS = { enabled: false, hide_keys: false };
+
+function PressKeys({ config, set }: EditorProps) {
+  const keys = config.press_keys ?? NO_KEYS;
+  return (
+    <Section
+      title="Keys that the agent presses"
+      aside={
+        <Switch
+          label="Press keys"
+          checked={keys.enabled}
+          onChange={(event) => set('press_keys', { ...keys, enabled: event.currentTarget.checked })}
+        />
+      }
+    >
+      <Switch
+        label="Hide them"
+        description="In the transcript and the logs dots stand for card numbers and PINs."
+        disabled={!keys.enabled}
+        checked={keys.hide_keys}
+        onChange={(event) => set('press_keys', { ...keys, hide_keys: event.currentTarget.checked })}
+      />
+    </Section>
   );
 }
 

@@ -69,7 +69,7 @@ export function TransferDestinations({ config, set }: EditorProps) {
             <Where
               destination={destination}
               change={(patch) =>
-                put(destinations.map((other, at) => (at === index ? { ...other, ...patch } : other)))
+                put(destinations.map((other, at) => (at === index ? changed(other, patch) : other)))
               }
               onRemove={() => put(destinations.filter((_, at) => at !== index))}
             />
@@ -87,6 +87,12 @@ export function TransferDestinations({ config, set }: EditorProps) {
       </Stack>
     </Section>
   );
+}
+
+/** An empty extension is none. */
+function changed(destination: Destination, patch: Partial<Destination>): Destination {
+  const { extension, ...others } = { ...destination, ...patch };
+  return extension ? { ...others, extension } : others;
 }
 
 function Where({
@@ -131,6 +137,14 @@ function Where({
             )
           }
           style={{ flex: 1, minWidth: 180 }}
+        />
+        <TextInput
+          label="Extension"
+          placeholder=",,204#"
+          maxLength={64}
+          value={destination.extension ?? ''}
+          onChange={(event) => change({ extension: event.currentTarget.value })}
+          w={110}
         />
         <Remove
           label={destination.label === '' ? 'this destination' : destination.label}
