@@ -163,8 +163,9 @@ function mergePressKeys(
   patch: AgentConfigPatch['press_keys'],
 ): Pick<AgentConfig, 'press_keys'> {
   if (patch === null) return {};
-  const keys = { enabled: false, hide_keys: false, ...current, ...patch };
-  return keys.enabled ? { press_keys: keys } : {};
+  const enabled = patch?.enabled ?? current?.enabled ?? false;
+  const hide_keys = patch?.hide_keys ?? current?.hide_keys ?? false;
+  return enabled ? { press_keys: { enabled, hide_keys } } : {};
 }
 
 function mergeWebhooks(

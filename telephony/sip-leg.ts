@@ -4,7 +4,7 @@
  */
 import type { Clock } from '#base/clock.ts';
 import type { Leg, LegCommand, LegEvent } from '#media/leg/leg.ts';
-import { InfoKeys, takesEvents } from './info-keys.ts';
+import { InfoKeys } from './info-keys.ts';
 import { type MediaGuard, unguarded } from './media-guard.ts';
 import { answerAudio, type LocalAudio, offerAudio, readAnswer } from './sdp.ts';
 import type { DialogFacts, SipDialog } from './signalling.ts';
@@ -64,20 +64,13 @@ export function createSipLeg(deps: SipLegParts): Leg {
   let isSecure = local.isSecure;
   let hasRemote = !(deps.isLateOffer ?? false);
   const silent = Promise.withResolvers<void>();
-  let hasEvents = takesEvents(dialog.facts.remoteSdp);
-  const infoKeys = new InfoKeys({
-    clock,
-    dialog,
-    onSent: (pressId) => emit([{ type: 'digits.sent', atMs: clock.now(), pressId }]),
-    onRefused: (digits, pressId) =>
-      rtp.send({ do: 'sendDigits', digits, ...(pressId !== undefined && { pressId }) }),
-  });
 
   const emit = (events: readonly LegEvent[]) => {
     if (listener) listener(events);
     else early.push(...events);
   };
 
+  const keys = new InfoKeys({ clock, dialog, emit, rtp });
   rtp.listen((events) => {
     const news = events.filter((event) => event.type !== 'connected');
     emit(news.map((event) => (event.type === 'closed' ? closed(event) : event)));
@@ -92,8 +85,7 @@ export function createSipLeg(deps: SipLegParts): Leg {
         const { sdp: answer, remote } = answerAudio(sdp, { ...local, version: version + 1 });
         version += 1;
         isSecure = remote.srtp !== undefined;
-        hasEvents = remote.digitPayloadType !== null;
-        rtp.send({ do: 'setRemote', remote: guard(remote) });
+        keys.send({ do: 'setRemote', remote: guard(remote) });
         return answer;
       } catch {
         // Unsupported audio: the change is refused and the call continues unchanged.
@@ -106,9 +98,7 @@ export function createSipLeg(deps: SipLegParts): Leg {
     },
     onAnswer(sdp) {
       try {
-        const remote = readAnswer(sdp, { ...local, isSecure });
-        rtp.send({ do: 'setRemote', remote: guard(remote) });
-        hasEvents = remote.digitPayloadType !== null;
+        keys.send({ do: 'setRemote', remote: guard(readAnswer(sdp, { ...local, isSecure })) });
         hasRemote = true;
       } catch {
         // Without an answer there is no peer: the call is over. A failed change leaves the call as it was.
@@ -146,10 +136,7 @@ export function createSipLeg(deps: SipLegParts): Leg {
       // A telephone displays nothing: captions and states, several a second, would only wake the media
       // thread.
       if (command.do === 'sendMessage') return;
-      if (command.do === 'dropDigits') infoKeys.drop();
-      if (command.do === 'sendDigits' && !hasEvents && dialog.takesInfo && !infoKeys.isRefused)
-        infoKeys.press(command.digits, command.pressId);
-      else rtp.send(command);
+      keys.send(command);
     },
     listen(next) {
       listener = next;

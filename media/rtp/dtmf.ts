@@ -28,7 +28,7 @@ export interface ReceivedDigit {
   readonly atMs: number;
 }
 
-interface Press {
+interface ReceivedPress {
   readonly digit: string;
   readonly timestamp: number;
   readonly startedMs: number;
@@ -39,7 +39,7 @@ interface Press {
 /** Receives the telephone events of one stream. */
 export class DigitReceiver {
   readonly #clockHz: number;
-  #running: Press | null = null;
+  #running: ReceivedPress | null = null;
   #doneTimestamp: number | null = null;
 
   constructor(clockHz = DIGIT_CLOCK_HZ) {
@@ -73,7 +73,7 @@ export class DigitReceiver {
     return this.#doneTimestamp !== null && unwrap(this.#doneTimestamp, timestamp, 32) <= this.#doneTimestamp;
   }
 
-  #finish(press: Press): ReceivedDigit {
+  #finish(press: ReceivedPress): ReceivedDigit {
     this.#running = null;
     this.#doneTimestamp = press.timestamp;
     return { digit: press.digit, durationMs: (press.duration * 1000) / this.#clockHz, atMs: press.startedMs };

@@ -235,13 +235,16 @@ class RunningTransfer implements Transfer {
         for (const event of events) this.#onHumanEvent(event);
       }),
     );
-    if (route.extension !== undefined) {
-      this.#extension = new ExtensionPress({ clock: this.#deps.clock, leg: result.leg }, route.extension);
-      await this.#extension.over;
-    }
+    await this.#dialExtension(result.leg, route);
     if (!this.#abort.signal.aborted) return result;
     this.#hangUpHuman();
     return null;
+  }
+
+  async #dialExtension(leg: Leg, { extension }: TransferRoute): Promise<void> {
+    if (extension === undefined) return;
+    this.#extension = new ExtensionPress({ clock: this.#deps.clock, leg }, extension);
+    await this.#extension.over;
   }
 
   async #confer(

@@ -70,7 +70,8 @@ export function hasHiddenKeys({ input }: ToolCall): boolean {
 /** The keys of a call as the turn machine sees them, which may be hidden; null if they cannot be pressed. */
 export function shownKeysOf(input: string): string | null {
   const wish = parseJson(pressWish, input);
-  return wish !== null && /^[•wW,]{1,64}$/.test(wish.keys) ? wish.keys : keysOf(input);
+  const keys = wish?.keys ?? '';
+  return keys.includes(HIDDEN_KEY) && /^[•wW,]{1,64}$/.test(keys) ? keys : keysOf(input);
 }
 
 /** The extension of a call as the turn machine sees it; undefined without one. */

@@ -5,7 +5,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { connect, createServer } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '#base/clock.ts';
@@ -32,6 +32,10 @@ export interface Phone {
   /** Presses one key (RFC 4733). */
   press(key: string): Promise<void>;
   hangUp(): Promise<void>;
+  /** Notes the keys that it receives from now on (RFC 4733). */
+  noteKeys(): Promise<void>;
+  /** The keys that it has noted. */
+  keys(): string;
   /** Audio received in its last call so far, 8 kHz mono; complete once the call has ended. */
   heard(): Int16Array;
   close(): Promise<void>;
@@ -142,6 +146,9 @@ class Baresip implements Phone {
   readonly uri: string;
   readonly address: string;
   readonly #controlPort: number;
+  /** baresip has one client at a time. */
+  #control: Socket | null = null;
+  #reported = '';
 
   constructor(
     child: ChildProcess,
@@ -186,6 +193,17 @@ class Baresip implements Phone {
     return this.#command('hangup', '');
   }
 
+  async noteKeys(): Promise<void> {
+    await this.#connected();
+  }
+
+  /** Its events are JSON, each in a netstring. */
+  keys(): string {
+    return [...this.#reported.matchAll(/\{[^{}]*"CALL_DTMF_START"[^{}]*\}/g)]
+      .map(([event]) => (JSON.parse(event) as { readonly param?: string }).param ?? '?')
+      .join('');
+  }
+
   heard(): Int16Array {
     // File names contain the start time of the call.
     const name = readdirSync(this.#directory)
@@ -203,6 +221,7 @@ class Baresip implements Phone {
   }
 
   async close(): Promise<void> {
+    this.#control?.destroy();
     if (this.#child.exitCode === null && this.#child.signalCode === null) {
       this.#child.kill('SIGKILL');
       await once(this.#child, 'exit');
@@ -211,12 +230,22 @@ class Baresip implements Phone {
   }
 
   async #command(command: string, params: string): Promise<void> {
-    const socket = connect(this.#controlPort, '127.0.0.1');
-    await once(socket, 'connect');
+    const socket = await this.#connected();
     const json = JSON.stringify({ command, params, token: 'test' });
     socket.write(`${json.length}:${json},`);
     await Promise.race([once(socket, 'data'), systemClock.sleep(2_000)]);
-    socket.destroy();
+  }
+
+  async #connected(): Promise<Socket> {
+    if (this.#control && !this.#control.destroyed) return this.#control;
+    const socket = connect(this.#controlPort, '127.0.0.1');
+    await once(socket, 'connect');
+    socket.on('data', (bytes) => {
+      this.#reported += bytes.toString('utf8');
+    });
+    socket.on('error', () => socket.destroy());
+    this.#control = socket;
+    return socket;
   }
 }
 

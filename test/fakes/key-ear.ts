@@ -55,10 +55,16 @@ export interface ToneKey {
   readonly durationMs: number;
 }
 
+interface Held {
+  readonly key: string;
+  readonly from: number;
+  readonly blocks: number;
+}
+
 /** The keys in audio of 8 kHz. */
 export function keysInTones(samples: Int16Array): ToneKey[] {
   const keys: ToneKey[] = [];
-  let held: { key: string; from: number; blocks: number } | null = null;
+  let held = null as Held | null;
   for (let block = 0; block <= Math.floor(samples.length / BLOCK); block++) {
     const key = keyIn(samples.subarray(block * BLOCK, (block + 1) * BLOCK));
     if (held && held.key !== key) {
@@ -66,7 +72,7 @@ export function keysInTones(samples: Int16Array): ToneKey[] {
         keys.push({ key: held.key, startMs: held.from * 20, durationMs: held.blocks * 20 });
       held = null;
     }
-    if (key !== null) held = held ? { ...held, blocks: held.blocks + 1 } : { key, from: block, blocks: 1 };
+    if (key !== null) held = { key, from: held?.from ?? block, blocks: (held?.blocks ?? 0) + 1 };
   }
   return keys;
 }

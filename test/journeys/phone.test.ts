@@ -15,6 +15,7 @@ import { callWithBaresip } from './baresip-caller.ts';
 import { describeColleague } from './colleague.ts';
 import { transcribe } from './ear.ts';
 import { expectRecorded, expectWaterfall } from './kept.ts';
+import { describePressedKeys } from './pressed-keys.ts';
 import { type Product, startProduct } from './product.ts';
 import { describeRoughNetwork } from './rough-network.ts';
 import { callWithSipp } from './sipp-caller.ts';
@@ -88,6 +89,8 @@ describeNeeds(NEEDED)('a colleague in a phone call', () => describeColleague(sta
 describeRoughNetwork(stage);
 
 describeTransfer(stage);
+
+describePressedKeys(stage);
 
 describeNeeds(['sipp'])('an outbound call', { concurrent: true }, () => {
   itNeeds(['sipp'])('sends all three events when the callee hangs up', { timeout: 120_000 }, async () => {

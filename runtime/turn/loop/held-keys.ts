@@ -2,7 +2,6 @@
  * The keys of a call that hides them: what the turn machine, the timeline and the flight log see of each
  * press has dots in their place, and the keys are kept here until they are sent.
  */
-import type { LegCommand } from '#media/leg/leg.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import type { ToolCall } from '../../llm/llm.ts';
 import { EXTENSION_PRESS, hasHiddenKeys, keysOf, withHiddenKeys } from '../../tools/press-keys.ts';
@@ -36,12 +35,11 @@ export class HeldKeys {
     return claimsKeys(text, this.#language);
   }
 
-  /** What the leg does; each press is sent once. */
-  command(effect: Extract<Effect, { do: 'pressKeys' | 'dropKeys' }>): LegCommand {
-    if (effect.do === 'dropKeys') return { do: 'dropDigits' };
-    const { keys, pressId } = effect;
-    const digits = this.#isHidden ? (this.#held.get(pressId) ?? '') : keys;
+  /** The keys to send; each press is sent once. */
+  take({ keys, pressId }: Extract<Effect, { do: 'pressKeys' }>): string {
+    if (!this.#isHidden) return keys;
+    const held = this.#held.get(pressId) ?? '';
     this.#held.delete(pressId);
-    return { do: 'sendDigits', digits, pressId };
+    return held;
   }
 }

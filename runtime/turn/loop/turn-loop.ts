@@ -17,7 +17,7 @@ import { nameless, type Within } from '../../event-loop/session-attribution.ts';
 import type { CallKnowledge } from '../../knowledge/knowledge-search.ts';
 import type { LanguageModel } from '../../llm/llm.ts';
 import { mayPressKeys } from '../../tools/press-keys.ts';
-import { type TurnConfig, unsureReachMs, type VariableTexts } from '../machine/turn-config.ts';
+import type { TurnConfig, VariableTexts } from '../machine/turn-config.ts';
 import type { Effect } from '../machine/turn-effects.ts';
 import type { TurnFact, TurnInput } from '../machine/turn-inputs.ts';
 import { type StepResult, step } from '../machine/turn-machine.ts';
@@ -27,6 +27,7 @@ import { clientFact } from './client-fact.ts';
 import { fixedTexts } from './fixed-texts.ts';
 import type { FlightLog } from './flight-log.ts';
 import { HeldKeys } from './held-keys.ts';
+import { legCommand } from './leg-command.ts';
 import { RecognitionFeed } from './recognition-feed.ts';
 import { ReplyRunner } from './reply-runner.ts';
 import { type CallTools, RunningTools } from './running-tools.ts';
@@ -290,11 +291,11 @@ export class TurnLoop {
         this.#timers.carryOut(effect);
         break;
       case 'watchVoice':
-        this.#leg?.send({ ...effect, unsureReachMs: unsureReachMs(effect.reachMs) });
-        break;
       case 'pause':
       case 'resume':
-        this.#leg?.send(effect);
+      case 'pressKeys':
+      case 'dropKeys':
+        this.#leg?.send(legCommand(effect, this.#keys));
         break;
       case 'openRecognizer':
         this.#feed?.open();
@@ -324,10 +325,6 @@ export class TurnLoop {
         break;
       case 'cancelTool':
         this.#tools.cancel(effect.callId);
-        break;
-      case 'pressKeys':
-      case 'dropKeys':
-        this.#leg?.send(this.#keys.command(effect));
         break;
       case 'transfer':
         this.#options.onTransfer(effect);

@@ -22,7 +22,8 @@ const plan = (hide_keys: boolean, changes: Partial<CallPlan> = {}) =>
 
 /** A call in which the model presses keys once the caller has entered 1. */
 async function pressing(of: CallPlan, deltas: readonly ChatDelta[] = [PRESS]) {
-  const call = setUp(of, null, null, null, deltas);
+  const call = setUp(of);
+  call.reply.splice(0, 1, ...deltas);
   const leg = call.openLeg();
   await call.run(100);
   for (const digit of ['1', '#'])

@@ -18,13 +18,12 @@ export const FIXED = {
   prompt: { first_message_mode: 'fixed', first_message: 'Hello {{name}}, how are you?' },
 };
 
-/** A call on virtual time with a voice at 200 ms per word and a model that gives the same `reply` each time. */
+/** A call on virtual time with a voice at 200 ms per word and a model that answers `Fine, thank you.` */
 export function setUp(
   plan: CallPlan = testPlan(FIXED),
   knowledge: CallKnowledge | null = null,
   recognizer: Recognizer | null = null,
   failoverState: FailoverState | null = null,
-  reply: readonly ChatDelta[] = [{ type: 'text', text: 'Fine, thank you.' }],
 ) {
   const world = new SimulatedClock();
   const words = createSpokenWords();
@@ -34,6 +33,8 @@ export function setUp(
   const requests: ChatRequest[] = [];
   const emotions: unknown[] = [];
   const voices: (string | null)[] = [];
+  /** May be changed before the model is asked. */
+  const reply: ChatDelta[] = [{ type: 'text', text: 'Fine, thank you.' }];
   const asked: { readonly text: string; readonly isFixed: boolean | undefined }[] = [];
   let toolVariables = (): Variables => ({});
   const model: LanguageModel = {
@@ -117,6 +118,7 @@ export function setUp(
     requests,
     emotions,
     voices,
+    reply,
     asked,
     openLeg,
     run,

@@ -85,12 +85,18 @@ describe('a reply that claims to press keys', () => {
     expect(script.asked().at(-1)).toMatch(/^user: \[Your reply was not spoken/);
     script.take(press('r2'), generated('r2'));
     expect(script.all('pressKeys')).toHaveLength(1);
-    expect(script.take({ type: 'keys.sent', pressId: 'of-r2' }).timeline()).toEqual(['user: for refills press two']);
+    expect(script.take({ type: 'keys.sent', pressId: 'of-r2' }).timeline()).toEqual([
+      'user: for refills press two',
+    ]);
     expect(script.decisions('failure').map(({ rule }) => rule)).toEqual(['claimed_keys']);
   });
 
   it('keeps the words before the claim, which are not said again', () => {
-    const script = asked().take(said('r1', 'All right.'), said('r1', 'I pressed two.', true), generated('r1'));
+    const script = asked().take(
+      said('r1', 'All right.'),
+      said('r1', 'I pressed two.', true),
+      generated('r1'),
+    );
     heard(script, 'r1', 'All right.');
     expect(script.asked().slice(-2)).toEqual([
       'assistant: All right.',

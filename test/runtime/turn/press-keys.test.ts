@@ -86,7 +86,11 @@ describe('keys', () => {
   });
 
   it('are sent although the voice fails to say the words before them', () => {
-    const script = asked().take({ type: 'reply.piece', replyId: 'r1', text: 'One moment.' }, press('2'), generated);
+    const script = asked().take(
+      { type: 'reply.piece', replyId: 'r1', text: 'One moment.' },
+      press('2'),
+      generated,
+    );
     script.take({
       type: 'reply.failed',
       replyId: 'r1',

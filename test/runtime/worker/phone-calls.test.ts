@@ -48,6 +48,8 @@ function inviteOf(bench: TestWorker, sessionId: string) {
         hangUp: async () => void seen.push('BYE'),
         leave: () => void seen.push('left'),
         refer: () => undefined,
+        takesInfo: false,
+        sendInfo: async () => 0,
       };
     },
     refuse: (status) => seen.push(String(status)),

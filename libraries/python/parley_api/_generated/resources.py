@@ -207,6 +207,7 @@ class Agents(Resource):
         custom_speech: Union[api.AgentConfigChangeCustomSpeech, None] = OMITTED,
         tool_servers: Union[api.AgentConfigToolServers, None] = OMITTED,
         answer_hints: Union[api.AgentConfigAnswerHints, None] = OMITTED,
+        press_keys: Union[api.AgentConfigChangePressKeys, None] = OMITTED,
         scorecard: Union[api.AgentConfigScorecard, None] = OMITTED,
         options: RequestOptions = RequestOptions(),
     ) -> api.AgentConfig:
@@ -233,6 +234,7 @@ class Agents(Resource):
                 "custom_speech": custom_speech,
                 "tool_servers": tool_servers,
                 "answer_hints": answer_hints,
+                "press_keys": press_keys,
                 "scorecard": scorecard,
             }),
             is_repeatable=True,
@@ -1941,6 +1943,7 @@ class PhoneCalls(Resource):
         metadata: Union[Dict[str, Any], None] = OMITTED,
         llm_extra_body: Union[Dict[str, Any], None] = OMITTED,
         sip_headers: Union[Dict[str, str], None] = OMITTED,
+        extension: Union[str, None] = OMITTED,
         options: RequestOptions = RequestOptions(),
     ) -> api.PhoneCallCreateAnswer:
         """Place an outbound phone call. Returns 201 as soon as the call is queued; the session and
@@ -1960,6 +1963,7 @@ class PhoneCalls(Resource):
                 "metadata": metadata,
                 "llm_extra_body": llm_extra_body,
                 "sip_headers": sip_headers,
+                "extension": extension,
             }),
             takes_key=True,
         )

@@ -1552,7 +1552,7 @@ class AgentConfigConversationTransferDestinationOnFailure(TypedDict):
     """
 
 
-class AgentConfigConversationTransferDestination(TypedDict):
+class _AgentConfigConversationTransferDestination(TypedDict):
     type: Literal["phone", "sip"]
     """Whether `phone_number` or `sip_uri` is called."""
     label: str
@@ -1590,6 +1590,10 @@ class AgentConfigConversationTransferDestination(TypedDict):
     """
     on_failure: AgentConfigConversationTransferDestinationOnFailure
     """What happens if the transfer fails because the person is busy, declines or does not answer."""
+
+
+class AgentConfigConversationTransferDestination(_AgentConfigConversationTransferDestination, total=False):
+    extension: str
 
 
 class AgentConfigConversationOutboundVoicemail(TypedDict):
@@ -1792,6 +1796,11 @@ class AgentConfigToolServers(TypedDict):
 class AgentConfigAnswerHints(TypedDict):
     enabled: bool
     """Whether the model says it. False or null for the section removes the section."""
+
+
+class AgentConfigPressKeys(TypedDict):
+    enabled: bool
+    hide_keys: bool
 
 
 class AgentConfigAnalysisSummary(TypedDict):
@@ -2004,6 +2013,7 @@ class AgentConfig(_AgentConfig, total=False):
     """Lets the model say which answer its question expects, as a cue that is never spoken, so that the agent
     knows when an answer is whole. Absent: it does not.
     """
+    press_keys: AgentConfigPressKeys
     scorecard: AgentConfigScorecard
     """How ended calls are scored, and which rates are watched. Absent: the usual thresholds, and no alerts.
     """
@@ -4667,6 +4677,7 @@ class AgentConfigChangeConversationTransferDestination(TypedDict, total=False):
     """Address to call if `type` is `sip`, such as `sip:desk@example.com`; its host must be public. Unused
     with `phone`.
     """
+    extension: str
     mode: Literal["cold", "warm"]
     """`cold` hands the caller over at once. `warm` first calls the person and tells them about the caller,
     who hears music meanwhile.
@@ -5034,6 +5045,11 @@ class AgentConfigChangeCustomSpeech(TypedDict, total=False):
     """The voice, used instead of the platform's. Absent: the platform's; null removes it."""
 
 
+class AgentConfigChangePressKeys(TypedDict, total=False):
+    enabled: bool
+    hide_keys: bool
+
+
 class AgentConfigChange(TypedDict, total=False):
     prompt: AgentConfigChangePrompt
     """What the model is told, and how the conversation begins."""
@@ -5067,6 +5083,7 @@ class AgentConfigChange(TypedDict, total=False):
     """Lets the model say which answer its question expects, as a cue that is never spoken, so that the agent
     knows when an answer is whole. Absent: it does not.
     """
+    press_keys: Union[AgentConfigChangePressKeys, None]
     scorecard: Union[AgentConfigScorecard, None]
     """How ended calls are scored, and which rates are watched. Absent: the usual thresholds, and no alerts.
     """
@@ -5752,6 +5769,7 @@ class PhoneCallCreateRequest(_PhoneCallCreateRequest, total=False):
     """Headers for the INVITE, imported numbers only: up to 20 `X-` headers (not `X-Service-`) or
     `User-to-User` (128 characters)
     """
+    extension: Union[str, None]
 
 
 class PhoneNumberListAvailableQuery(TypedDict, total=False):

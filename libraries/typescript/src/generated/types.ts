@@ -1703,6 +1703,7 @@ export interface AgentConfigConversationTransferDestination {
    * `phone`.
    */
   sip_uri: string;
+  extension?: string | undefined;
   /**
    * `cold` hands the caller over at once. `warm` first calls the person and tells them about the caller, who
    * hears music meanwhile.
@@ -1952,6 +1953,11 @@ export interface AgentConfigAnswerHints {
   enabled: boolean;
 }
 
+export interface AgentConfigPressKeys {
+  enabled: boolean;
+  hide_keys: boolean;
+}
+
 export interface AgentConfigAnalysisSummary {
   /** Whether a summary is written after each call. */
   enabled: boolean;
@@ -2156,6 +2162,7 @@ export interface AgentConfig {
    * knows when an answer is whole. Absent: it does not.
    */
   answer_hints?: AgentConfigAnswerHints | undefined;
+  press_keys?: AgentConfigPressKeys | undefined;
   /** What the model extracts from the transcript after a call: a summary, data fields and criteria. */
   analysis: AgentConfigAnalysis;
   /**
@@ -4903,6 +4910,7 @@ export interface AgentConfigChangeConversationTransferDestination {
    * `phone`.
    */
   sip_uri?: string | undefined;
+  extension?: string | undefined;
   /**
    * `cold` hands the caller over at once. `warm` first calls the person and tells them about the caller, who
    * hears music meanwhile.
@@ -5305,6 +5313,11 @@ export interface AgentConfigChangeCustomSpeech {
   tts?: AgentConfigChangeCustomSpeechTts | null | undefined;
 }
 
+export interface AgentConfigChangePressKeys {
+  enabled?: boolean | undefined;
+  hide_keys?: boolean | undefined;
+}
+
 export interface AgentConfigChange {
   /** What the model is told, and how the conversation begins. */
   prompt?: AgentConfigChangePrompt | undefined;
@@ -5340,6 +5353,7 @@ export interface AgentConfigChange {
    * knows when an answer is whole. Absent: it does not.
    */
   answer_hints?: AgentConfigAnswerHints | null | undefined;
+  press_keys?: AgentConfigChangePressKeys | null | undefined;
   /**
    * How ended calls are scored, and which rates are watched. Absent: the usual thresholds, and no alerts.
    */
@@ -6048,6 +6062,7 @@ export interface PhoneCallCreateRequest {
    * `User-to-User` (128 characters)
    */
   sip_headers?: Record<string, string> | null | undefined;
+  extension?: string | null | undefined;
 }
 
 export interface PhoneNumberListAvailableQuery {

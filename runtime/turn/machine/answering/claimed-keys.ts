@@ -18,7 +18,10 @@ export function refuseClaim(draft: Draft): Answer | null {
   if (answer?.generation.held === undefined) return null;
   const { generation, rounds } = answer;
   const isFirst = !rounds.some(({ isRefused }) => isRefused);
-  if (rounds.some(({ calls }) => calls.some(({ mode }) => mode === 'keys')) || (!isFirst && hasPressed(draft))) {
+  if (
+    rounds.some(({ calls }) => calls.some(({ mode }) => mode === 'keys')) ||
+    (!isFirst && hasPressed(draft))
+  ) {
     releaseWords(draft);
     return null;
   }

@@ -73,7 +73,11 @@ export function pressWhenSaid(draft: Draft): boolean {
 }
 
 /** Records how the press of this phase ended; for the model, too. */
-export function settlePress(draft: Draft, phase: Extract<Phase, { is: 'pressing' }>, outcome: PressOutcome): void {
+export function settlePress(
+  draft: Draft,
+  phase: Extract<Phase, { is: 'pressing' }>,
+  outcome: PressOutcome,
+): void {
   const asked = phase.answer.generation.calls.find(({ call }) => call.callId === phase.callId);
   if (outcome !== 'pressed') emit(draft, { do: 'dropKeys' });
   if (asked)

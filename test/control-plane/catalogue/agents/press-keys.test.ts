@@ -97,7 +97,9 @@ describe('the extension of a transfer destination', () => {
   it('is kept, and absent without one', async () => {
     const url = await newAgent();
     const { extension: _, ...plain } = DESK;
-    const { body } = await patch(url, { conversation: { transfer_destinations: [DESK, { ...plain, label: 'B' }] } });
+    const { body } = await patch(url, {
+      conversation: { transfer_destinations: [DESK, { ...plain, label: 'B' }] },
+    });
     const [desk, other] = body.conversation.transfer_destinations;
     expect(desk.extension).toBe(',204#');
     expect(other).not.toHaveProperty('extension');

@@ -79,6 +79,7 @@ export type AgentConfig = {
       description: string;
       phone_number: string;
       sip_uri: string;
+      extension?: string;
       mode: "cold" | "warm";
       warm_connect: "confirm" | "direct" | "briefing";
       announcement_mode: "generated" | "fixed" | "off";
@@ -149,6 +150,10 @@ export type AgentConfig = {
   };
   answer_hints?: {
     enabled: boolean;
+  };
+  press_keys?: {
+    enabled: boolean;
+    hide_keys: boolean;
   };
   analysis: {
     summary: {
@@ -2453,6 +2458,7 @@ export type Version = {
         description: string;
         phone_number: string;
         sip_uri: string;
+        extension?: string;
         mode: "cold" | "warm";
         warm_connect: "confirm" | "direct" | "briefing";
         announcement_mode: "generated" | "fixed" | "off";
@@ -2523,6 +2529,10 @@ export type Version = {
     };
     answer_hints?: {
       enabled: boolean;
+    };
+    press_keys?: {
+      enabled: boolean;
+      hide_keys: boolean;
     };
     analysis: {
       summary: {
