@@ -19,6 +19,7 @@ const TESTS_ROW = /^\| `([^`]+)` \| (.+) \|$/;
 interface Schema {
   readonly type?: string;
   readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
   readonly items?: Schema;
   readonly anyOf?: readonly Schema[];
   readonly enum?: readonly string[];
@@ -67,13 +68,13 @@ function rowsOf(page: string, heading: string, row: RegExp): string[][] {
   });
 }
 
-function settingsOf(path: string, schema: Schema): Setting[] {
+function settingsOf(path: string, schema: Schema, isPresent = true): Setting[] {
   if (schema.properties)
     return Object.entries(schema.properties).flatMap(([name, field]) =>
-      settingsOf(path === '' ? name : `${path}.${name}`, field),
+      settingsOf(path === '' ? name : `${path}.${name}`, field, schema.required?.includes(name)),
     );
   const { items } = schema;
-  const setting = { path, ...endsOf(schema), standard: standardOf(schema) };
+  const setting = { path, ...endsOf(schema), standard: isPresent ? standardOf(schema) : 'absent' };
   return [setting, ...(items?.properties ? settingsOf(`${path}[]`, items) : [])];
 }
 
