@@ -1,6 +1,6 @@
 /**
- * Keys as SIP INFO (`application/dtmf-relay`), for a peer that takes no telephone events and says that it takes
- * INFO. A peer that refuses the first one gets tones instead.
+ * Keys as SIP INFO (`application/dtmf-relay`), for a peer that takes no telephone events and says that it
+ * takes INFO. A peer that refuses the first one gets tones instead.
  */
 import type { Clock } from '#base/clock.ts';
 import { pressesOf } from '#config/telephone-keys.ts';

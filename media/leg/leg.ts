@@ -30,9 +30,9 @@ export type LegCommand =
   /** Clears the queue and ends a pause, then reports in `playout.cleared` what had been sent. */
   | { readonly do: 'clear' }
   /**
-   * Sends key presses and pauses (config/telephone-keys.ts) in place of what the leg plays: RFC 4733 telephone
-   * events, or tones if the peer does not support them (phone legs). `digits.sent` follows with the same
-   * `pressId`, if there is one.
+   * Sends key presses and pauses (config/telephone-keys.ts) in place of what the leg plays: RFC 4733
+   * telephone events, or tones if the peer does not support them (phone legs). `digits.sent` follows with the
+   * same `pressId`, if there is one.
    */
   | { readonly do: 'sendDigits'; readonly digits: string; readonly pressId?: string }
   /** Sends none of the keys that wait; no `digits.sent` follows. */

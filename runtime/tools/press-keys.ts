@@ -30,8 +30,8 @@ export function pressKeysTool(plan: Pick<CallPlan, 'press_keys' | 'transport'>):
   return {
     name: PRESS_KEYS,
     description:
-      'Presses keys of the phone, as a person on a keypad does: to choose from a menu, to dial an extension, ' +
-      'to enter a code. The keys are sent after the words of your reply; then you listen.',
+      'Presses keys of the phone, as a person on a keypad does: to choose from a menu, to dial an ' +
+      'extension, to enter a code. The keys are sent after the words of your reply; then you listen.',
     arguments: [
       {
         name: 'keys',

@@ -30,8 +30,9 @@ export type PhoneManner =
       readonly notifies: readonly number[];
     }
   /**
-   * Answers, and takes keys as telephone events, as INFO, or only in the audio; `keys` are the keys of the INFOs
-   * that it expects. One that `refuses` lists INFO as allowed and answers it with 415. The other side hangs up.
+   * Answers, and takes keys as telephone events, as INFO, or only in the audio; `keys` are the keys of the
+   * INFOs that it expects. One that `refuses` lists INFO as allowed and answers it with 415. The other side
+   * hangs up.
    */
   | {
       readonly does: 'takeKeys';

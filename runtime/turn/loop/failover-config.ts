@@ -24,8 +24,8 @@ const TALK_CUT_OFF =
 
 /** Nobody knows which of them were sent. Twice would choose something else, or pay twice. */
 const KEYS_CUT_OFF =
-  '[The connection broke off while you were pressing keys: some of them may have been sent, and none is sent ' +
-  'again by itself. Find out from what you hear whether to press them again.]';
+  '[The connection broke off while you were pressing keys: some of them may have been sent, and none is ' +
+  'sent again by itself. Find out from what you hear whether to press them again.]';
 
 /**
  * The settings of a call after a failover: no greeting, menu, extension or machine detection, a disclosure if

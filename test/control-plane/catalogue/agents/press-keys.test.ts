@@ -1,4 +1,4 @@
-/** `press_keys`, an optional section of an agent's configuration, and `extension` of a transfer destination. */
+/** `press_keys`, an optional section of an agent's configuration, and `extension` of calls and transfers. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TestUser } from '../../test-api.ts';
 import { openTestCalls, type TestCalls } from '../../test-calls.ts';
