@@ -53,15 +53,20 @@ export function addSessionCommands(program: Command, common: CommandContext): vo
     )
     .option('--agent <agent>', 'agent of the call, by id or name; default: the agent of --from')
     .option('--from <number>', 'number to call from; default: one that can place calls')
-    .action(async (number: string, options: { agent?: string; from?: string }) =>
-      placeCall(common, number, options),
-    );
+    .option('--extension <keys>', 'keys pressed after the answer, such as ,,204# (a comma: two seconds)')
+    .action(async (number: string, options: CallOptions) => placeCall(common, number, options));
 
   program
     .command('logs')
     .description('show live sessions and their transcripts')
     .option('-f, --follow', 'follow until Ctrl-C')
     .action(async (options: { follow?: boolean }) => followAll(common, options.follow === true));
+}
+
+interface CallOptions {
+  readonly agent?: string;
+  readonly from?: string;
+  readonly extension?: string;
 }
 
 interface ListOptions {
@@ -147,11 +152,7 @@ function printBlock(lines: readonly string[]): void {
   if (lines.length > 0) console.log(`\n${lines.map(printable).join('\n')}`);
 }
 
-async function placeCall(
-  common: CommandContext,
-  number: string,
-  options: { readonly agent?: string; readonly from?: string },
-): Promise<void> {
+async function placeCall(common: CommandContext, number: string, options: CallOptions): Promise<void> {
   const api = common.api();
   const from = await callingNumber(api, options.from);
   const agentId = options.agent === undefined ? from.agent_id : await findAgentId(api, options.agent);
@@ -164,6 +165,7 @@ async function placeCall(
     agent_id: agentId,
     phone_number_id: from.phone_number_id,
     to_number: number,
+    extension: options.extension,
   });
   say(`Calling ${number} from ${from.phone_number} (session ${id})`);
   // Ctrl-C hangs up, so that the call does not continue at the user's cost; a second Ctrl-C quits at once.

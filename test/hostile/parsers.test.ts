@@ -4,6 +4,7 @@ import { parseJson } from '#base/parse-json.ts';
 import { parseAgentFile } from '#cli/agent-file.ts';
 import { readSamples } from '#cli/prometheus-text.ts';
 import { mergeCustomSpeech } from '#config/custom-speech.ts';
+import { readKeys } from '#config/telephone-keys.ts';
 import { checkDigest } from '#control-plane/calls/admission/sip-digest.ts';
 import { readHeardCall } from '#control-plane/calls/recordings/heard-call.ts';
 import { replacePrivate } from '#control-plane/calls/recordings/replace-private.ts';
@@ -28,11 +29,13 @@ import { chunkText } from '#protocol/knowledge-chunks.ts';
 import { placeholderProblem } from '#protocol/placeholders.ts';
 import { readServerTools } from '#protocol/server-tools.ts';
 import { packUploads, unpackUploads } from '#protocol/uploads.ts';
+import { keysOf } from '#runtime/tools/press-keys.ts';
 import { judgeAnswer, judgeCompleteness } from '#runtime/turn/machine/endpointing/endpointing.ts';
 import { answersQuestion } from '#runtime/turn/machine/interruption/answered-question.ts';
 import { whoAnswered } from '#runtime/turn/machine/opening/answering-machine.ts';
 import { readAcknowledgement } from '#runtime/turn/text/acknowledgements.ts';
 import { withoutHints } from '#runtime/turn/text/answer-hints.ts';
+import { claimsKeys } from '#runtime/turn/text/claimed-keys.ts';
 import { withoutCues } from '#runtime/turn/text/cues.ts';
 import { expectationOf } from '#runtime/turn/text/expectation.ts';
 import { normalised } from '#runtime/turn/text/normalised.ts';
@@ -136,6 +139,8 @@ const PARSERS: Readonly<Record<string, (text: string) => unknown>> = {
   'phones of a voice': parsePhones,
   'who answered': (text) => whoAnswered(greeting(text), 10_000),
   'cues of a model': (text) => withoutCues(`[${text}`),
+  'keys of a model': (text) => [readKeys(text), keysOf(JSON.stringify({ keys: text })), keysOf(text)],
+  'a claim to press keys': (text) => [claimsKeys(text, 'en'), claimsKeys(`ich habe ${text}`, 'de')],
   'hints of a model': (text) => [
     withoutHints(`[expects ${text}`),
     withoutHints(`[expects one of ${text}]`),

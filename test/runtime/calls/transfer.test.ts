@@ -8,19 +8,19 @@ import type { RecordingEvent } from '#media/leg/recorder.ts';
 import { type FliteSynthesizer, openFlite } from '#media/speech/local/flite.ts';
 import type { Recognizer } from '#media/speech/speech.ts';
 import { startMediaThread } from '#media/thread/start-media-thread.ts';
-import type { CallPlan, TransferRoute } from '#protocol/call-plan.ts';
+import type { TransferRoute } from '#protocol/call-plan.ts';
 import { startTransfer, type Transfer } from '#runtime/calls/transfer.ts';
 import type { TurnFact } from '#runtime/turn/machine/turn-inputs.ts';
 import type { EmbeddedSignalling } from '#telephony/embedded/server.ts';
 import { dialOutboundCall, type OutboundCallRequest } from '#telephony/outbound-call.ts';
 import type { DialogFacts, Signalling } from '#telephony/signalling.ts';
 import { answerPhone } from '../../fakes/baresip.ts';
+import { keysInTones } from '../../fakes/key-ear.ts';
 import { openRtpPeer, type RtpPeer } from '../../fakes/rtp-peer.ts';
 import { connectTestWorker, startTestSignalling } from '../../fakes/signalling.ts';
 import { type PhoneManner, type SippPhone, startSippPhone } from '../../fakes/sipp-phone.ts';
 import { power, tone } from '../../fakes/tone.ts';
 import { describeNeeds, itNeeds } from '../../needs.ts';
-import { testPlan } from '../test-plan.ts';
 import {
   CALLER_HZ,
   expectHearsAgent,
@@ -33,7 +33,7 @@ import {
   repeatedYes,
   WITHIN,
 } from './transfer-audio.ts';
-import { transferRoute } from './transfer-route.ts';
+import { transferPlan } from './transfer-route.ts';
 
 const logger = createLogger({ level: 'silent', name: 'test' });
 const SALES = '+14155550123';
@@ -135,7 +135,7 @@ describeNeeds(['sipp'])('a transfer over the embedded signalling', () => {
     void peers.caller.speak(portOf(call.dialog.localSdp), tone(CALLER_HZ, 120_000));
     await of.talk?.();
     return startTransfer({
-      plan: planOf(of.destination ?? {}, { dial_uri: human, ...of.route }),
+      plan: transferPlan({ phone_number: SALES, ...of.destination }, { dial_uri: human, ...of.route }),
       clock: systemClock,
       logger,
       caller: call.leg,
@@ -157,17 +157,6 @@ describeNeeds(['sipp'])('a transfer over the embedded signalling', () => {
     });
   }
   let humanDialog: DialogFacts | null = null;
-
-  function planOf(destination: object, way: Partial<TransferRoute>): CallPlan {
-    const route = transferRoute({ number: SALES, headers: { 'X-Service-Session-Id': 's1' }, ...way });
-    return testPlan(
-      {
-        voice: { speed: 2 },
-        conversation: { transfer_destinations: [{ phone_number: SALES, ...destination }] },
-      },
-      { transfer: { from_number: '+15550100001', is_counted: false, routes: [route] } },
-    );
-  }
 
   /** The caller does not hang up: both phones end as their scenarios specify. */
   async function expectEnded(): Promise<void> {
@@ -271,6 +260,17 @@ describeNeeds(['sipp'])('a transfer over the embedded signalling', () => {
       human: { does: 'answer' },
       route: { is_referable: false },
     });
+    await expectJoined();
+    await running.stop();
+    await expectEnded();
+  }, 40_000);
+
+  it('cold, to an extension: its keys are pressed before caller and person hear each other', async () => {
+    const route = { is_referable: false, extension: 'w20#4' };
+    const human = { does: 'takeKeys', by: 'audio' } as const;
+    const running = await transfer({ caller: { does: 'answer' }, human, route });
+    const keys = () => keysInTones(peers.human.audio()).map(({ key }) => key);
+    await expect.poll(() => keys().join(''), WITHIN).toBe('20#4');
     await expectJoined();
     await running.stop();
     await expectEnded();
