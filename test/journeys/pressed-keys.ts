@@ -1,6 +1,7 @@
 /**
  * Journey: the agent calls a real phone, dials an extension behind its number, presses the keys that its
- * model asks for after its words, and hangs up in the same reply. The phone reports the keys that it has received.
+ * model asks for after its words, and hangs up in the same reply. The phone reports the keys that it has
+ * received.
  */
 import { afterAll, beforeAll, expect } from 'vitest';
 import { answerPhone, type Phone } from '#test/fakes/baresip.ts';

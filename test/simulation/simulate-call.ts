@@ -10,6 +10,7 @@ import type { PlaceCall } from '#runtime/calls/transfer.ts';
 import type { CallKnowledge } from '#runtime/knowledge/knowledge-search.ts';
 import { hedgedModel } from '#runtime/llm/hedged-model.ts';
 import type { Effect } from '#runtime/turn/machine/turn-effects.ts';
+import { PressingAgent } from './pressing-agent.ts';
 import { createRandom, type Random } from './random.ts';
 import { ServedTools } from './served-tools.ts';
 import { type CallerAct, startSimulatedCaller } from './simulated-caller.ts';
@@ -79,6 +80,8 @@ export interface Given {
   readonly diesAfterSteps?: number;
   /** False: steps are not checked, to measure the cost of the checks. */
   readonly isChecked?: boolean;
+  /** The agent presses keys. */
+  readonly pressesKeys?: boolean;
   /** The agent has a tool server, which does this to the call. */
   readonly toolServer?: ToolServerScene;
 }
@@ -88,8 +91,9 @@ export interface Given {
  * wait for it, too, are not simulated.
  */
 const TIMERS_A_ROUND = 64;
-/** Makes the server's draws independent of the call's. */
+/** Makes the draws of the server, and of what the agent presses, independent of the call's. */
 const SERVER_SEEDS = 0x70_01;
+const PRESS_SEEDS = 0x6b_65;
 /** After a call with a tool server, for the farewell to it, ms. */
 const FAREWELL_MS = 2_000;
 
@@ -101,7 +105,8 @@ export async function simulateCall(seed: number, given: Given = {}): Promise<Sim
   const random = createRandom(seed);
   const world = new SimulatedClock(given.toolServer === undefined ? TIMERS_A_ROUND : 1);
   const words = createSpokenWords();
-  const plan = simulatedPlan(random);
+  const pressing = new PressingAgent(createRandom(seed ^ PRESS_SEEDS), given.pressesKeys === true);
+  const plan = pressing.plan(simulatedPlan(random));
   Object.assign(plan.config.conversation, given.conversation);
   if (given.isSpeculative !== undefined) plan.config.conversation.speculative_response = given.isSpeculative;
   const served =
@@ -143,7 +148,7 @@ export async function simulateCall(seed: number, given: Given = {}): Promise<Sim
     served: served?.names ?? [],
     firstTokenMs: given.firstTokenMs ?? null,
   });
-  const model = served?.watched(written) ?? written;
+  const model = pressing.model(served?.watched(written) ?? written);
   const outages = random.fork();
   const shared = {
     plan,
@@ -259,7 +264,11 @@ export async function simulateCall(seed: number, given: Given = {}): Promise<Sim
     played: line.playedAfter((takeover as TakenOver | null)?.lostMs ?? 0),
     legViolations: line.violations,
     stepViolations,
-    acts: [...acts, ...line.musicMs.map((atMs) => ({ atMs, untilMs: atMs, what: 'music' }))],
+    acts: [
+      ...acts,
+      ...line.musicMs.map((atMs) => ({ atMs, untilMs: atMs, what: 'music' })),
+      ...line.pressed.map(({ atMs, untilMs }) => ({ atMs, untilMs, what: 'keys' })),
+    ],
     outages: line.outages,
     isWordTimed,
     pendingTimers: clock.pending(),

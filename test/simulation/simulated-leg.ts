@@ -50,7 +50,7 @@ export class SimulatedLeg implements Leg {
   readonly #messages: string[] = [];
   readonly musicMs: number[] = [];
   /** Keys as they were sent. */
-  readonly pressed: { readonly keys: string; readonly atMs: number }[] = [];
+  readonly pressed: { readonly keys: string; readonly atMs: number; readonly untilMs: number }[] = [];
   /** First samples of the audio that other legs played here. */
   readonly mixed: { readonly source: string; readonly sample: number }[] = [];
   isRelaying = false;
@@ -209,7 +209,7 @@ export class SimulatedLeg implements Leg {
   #press({ digits, pressId }: Extract<LegCommand, { do: 'sendDigits' }>): void {
     const ms = pressesOf(digits).reduce((sum, press) => sum + ('pauseMs' in press ? press.pauseMs : 200), 0);
     if (this.isTalking) this.violations.push('keys are pressed while the agent speaks');
-    this.pressed.push({ keys: digits, atMs: this.#clock.now() });
+    this.pressed.push({ keys: digits, atMs: this.#clock.now(), untilMs: this.#clock.now() + ms });
     this.#pressing = this.#clock.after(ms, () => {
       if (pressId !== undefined) this.emit({ type: 'digits.sent', atMs: this.#clock.now(), pressId });
     });

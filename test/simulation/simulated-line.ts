@@ -109,6 +109,11 @@ export class SimulatedLine {
     return this.#legs.flatMap(({ musicMs }) => musicMs);
   }
 
+  /** When keys were pressed. */
+  get pressed(): SimulatedLeg['pressed'] {
+    return this.#legs.flatMap(({ pressed }) => pressed);
+  }
+
   get #leg(): SimulatedLeg {
     return this.#legs.at(-1) ?? this.open();
   }

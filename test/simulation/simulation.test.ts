@@ -57,6 +57,20 @@ describe('simulated calls', () => {
     if (seeds.length >= 200) expect(taken).toBeGreaterThan(100);
   }, 600_000);
 
+  it('of agents that press keys hold every invariant, also when their worker dies', async () => {
+    const failed: string[] = [];
+    const presses: number[] = [];
+    for (const seed of seeds.slice(0, 300)) {
+      const diesAfterSteps = seed % 3 === 0 ? { diesAfterSteps: deathOf(seed) } : {};
+      const call = await simulateCall(seed, { pressesKeys: true, ...diesAfterSteps });
+      presses.push(call.acts.filter(({ what }) => what === 'keys').length);
+      failed.push(...violations(call).map((violation) => `seed ${seed} presses keys: ${violation}`));
+      if (failed.length > 20) break;
+    }
+    expect(failed).toEqual([]);
+    if (seeds.length >= 300) expect(presses.filter((count) => count > 0).length).toBeGreaterThan(100);
+  }, 600_000);
+
   it('are reproducible from the same seed', async () => {
     for (const seed of seeds.slice(0, 25)) {
       const [first, second] = [await simulateCall(seed), await simulateCall(seed)];

@@ -48,6 +48,14 @@ export class SilenceLog {
   /** Observes one step of the machine; returns the silence it ended, if worth reporting. */
   observe(input: TurnInput, effects: readonly Effect[]): NotedSilence | null {
     for (const effect of effects) this.#note(effect, input.atMs);
+    const ended = this.#heard(input);
+    if (!effects.some((effect) => effect.do === 'pressKeys')) return ended;
+    // Keys are what the far end has waited for, although some of them have no sound.
+    this.#isAgentHeard = true;
+    return ended ?? this.#end(input.atMs, 'agent');
+  }
+
+  #heard(input: TurnInput): NotedSilence | null {
     switch (input.type) {
       case 'call.connected':
       case 'user.message':
@@ -58,6 +66,7 @@ export class SilenceLog {
         this.#isCallerHeard = false;
         this.#quietFrom(input.speechEndMs);
         return null;
+      case 'keys.sent':
       case 'playout.finished':
       case 'playout.cleared':
         this.#isAgentHeard = false;
@@ -90,6 +99,9 @@ export class SilenceLog {
     else if (effect.do === 'transfer' || effect.do === 'yield') {
       this.#isAway = true;
       this.#fromMs = null;
+    } else if (effect.do === 'dropKeys') {
+      this.#isAgentHeard = false;
+      this.#quietFrom(atMs);
     } else if (effect.do === 'runTool')
       this.#tools.set(effect.call.callId, { name: effect.call.toolName, fromMs: atMs, untilMs: null });
   }

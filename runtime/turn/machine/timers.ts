@@ -76,7 +76,7 @@ export const PHASE_TIMERS = {
     dueMs: ({ sinceMs }) => sinceMs + FALSE_INTERRUPTION_MS,
   },
   clearing: { owns: ['progress'], ...watchdog },
-  pressing: { owns: ['progress'], deadline: () => 'progress', dueMs: ({ dueMs }) => dueMs },
+  pressing: { owns: ['progress'], ...watchdog, dueMs: ({ dueMs }) => dueMs },
   transferring: {
     owns: ['progress'],
     // Without an announcement the transfer runs, which has deadlines of its own.
