@@ -25,11 +25,16 @@ const G711: readonly RtpCodec[] = ['PCMU', 'PCMA'];
 /** Longest wait of the detector for a missing packet, so that a lost one does not delay an interruption. */
 const DETECTOR_WAIT_MS = 40;
 
+/** A line returns our own tones for so long: they are no keys of the peer. */
+const TONE_ECHO_MS = 500;
+
 /** What the receiver shares with its leg. */
 export interface RtpReceiverOptions {
   readonly rateHz: VoiceRateHz;
   readonly codecs: CodecStreams;
   readonly audio: LegAudio;
+  /** When the last tone of a key was sent. */
+  readonly lastToneMs: () => number;
 }
 
 /** Receives one leg's stream. */
@@ -37,6 +42,7 @@ export class RtpReceiver {
   readonly #rateHz: VoiceRateHz;
   readonly #codecs: CodecStreams;
   readonly #audio: LegAudio;
+  readonly #lastToneMs: () => number;
   readonly #stats = new ReceiveStats();
   #remote: RtpRemote | null = null;
   #jitter: JitterBuffer;
@@ -49,10 +55,11 @@ export class RtpReceiver {
   #framesHeard = 0;
   #framesConcealed = 0;
 
-  constructor({ rateHz, codecs, audio }: RtpReceiverOptions) {
+  constructor({ rateHz, codecs, audio, lastToneMs }: RtpReceiverOptions) {
     this.#rateHz = rateHz;
     this.#codecs = codecs;
     this.#audio = audio;
+    this.#lastToneMs = lastToneMs;
     this.#jitter = new JitterBuffer(rateHz, rateHz);
     this.#order = this.#arrivalOrder();
   }
@@ -134,7 +141,7 @@ export class RtpReceiver {
       const { samples, spokenMs } = this.#buffer(packet, remote, arrivedMs);
       if (samples.length === 0) return;
       this.#audio.hear(samples, spokenMs);
-      if (this.#keys)
+      if (this.#keys && arrivedMs - this.#lastToneMs() > TONE_ECHO_MS)
         for (const digit of this.#keys.push(samples, spokenMs)) this.#reportDigit(digit, 'inband');
     }
   }

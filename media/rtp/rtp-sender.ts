@@ -61,6 +61,8 @@ export class RtpSender {
   #bytesSent = 0;
   #isTalkspurt = false;
   #pressTimestamp = 0;
+  /** When the last tone of a key was sent, ms. */
+  lastToneMs = Number.NEGATIVE_INFINITY;
   /** Null while the stream is not encrypted. */
   srtp: SrtpSender | null = null;
 
@@ -189,8 +191,10 @@ export class RtpSender {
       });
       return;
     }
-    if (digit && digit.heldMs !== null)
+    if (digit && digit.heldMs !== null) {
+      this.lastToneMs = dueMs;
       fillKeyTone(digit.key, rateHz, digit.heldMs * (rateHz / 1000), audio.sent);
+    }
     const end = codecs.of(remote.codec).encode(audio.sent, packet, RTP_HEADER_BYTES);
     this.#transmit(packet, end, { marker: !this.#isTalkspurt, payloadType: remote.payloadType, timestamp });
     this.#isTalkspurt = true;

@@ -105,7 +105,7 @@ class RtpSession implements TransportLeg, PacedLeg {
       isHeld: options.awaitsStream === true,
       onDigitsSent: (pressId) => audio.emit({ type: 'digits.sent', atMs: shared.clock.now(), pressId }),
     });
-    this.#receiver = new RtpReceiver({ rateHz, codecs, audio });
+    this.#receiver = new RtpReceiver({ rateHz, codecs, audio, lastToneMs: () => this.#sender.lastToneMs });
     if (options.remote) this.#setRemote(options.remote);
     sockets.media.on('message', (datagram, from) => this.#receiveSafely(datagram, from));
     sockets.reports.on('message', (datagram, from) => this.#receiveReport(datagram, from));

@@ -31,6 +31,8 @@ export function traceAnalysis(
   const trace: EngineTrace = {
     clock,
     hasContent: tracing.hasContent && !plan.is_preview,
+    // What an analysis reads has none.
+    hidesKeys: false,
     running: new Set(),
     common: attributes,
     customModel: plan.config.llm.custom?.model ?? null,

@@ -120,6 +120,7 @@ class TracedCall implements CallTrace {
     this.#engineTrace = {
       clock,
       hasContent,
+      hidesKeys: plan.press_keys?.hide_keys === true,
       running: new Set(),
       common,
       customModel: plan.config.llm.custom?.model ?? null,

@@ -12,6 +12,8 @@ export interface EngineTrace {
   readonly clock: Clock;
   /** Whether spans contain what was said. */
   readonly hasContent: boolean;
+  /** Keys that the agent presses are hidden. */
+  readonly hidesKeys: boolean;
   /** Work in progress: each function ends the span of one piece of it. */
   readonly running: Set<() => void>;
   /** Attributes of every span. */

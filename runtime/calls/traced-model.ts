@@ -7,6 +7,7 @@ import type { Passage } from '../knowledge/knowledge-index.ts';
 import type { CallKnowledge } from '../knowledge/knowledge-search.ts';
 import { CallIds } from '../llm/call-ids.ts';
 import type { ChatDelta, ChatRequest, LanguageModel, ToolCall } from '../llm/llm.ts';
+import { isPressKeys, withHiddenKeys } from '../tools/press-keys.ts';
 import {
   begin,
   type Described,
@@ -67,7 +68,7 @@ async function* tracedStream(
     for await (const given of model.stream(request)) {
       const delta = given.type === 'tool_call' ? { ...given, call: ids.unique(given.call) } : given;
       if (delta.type !== 'finish') answer.firstMs ??= trace.clock.now() - startMs;
-      answer.add(delta, trace.hasContent);
+      answer.add(delta, trace);
       yield delta;
     }
   };
@@ -82,11 +83,15 @@ class Answer {
   text = '';
   readonly calls: ToolCall[] = [];
 
-  add(delta: ChatDelta, withContent: boolean): void {
+  add(delta: ChatDelta, { hasContent, hidesKeys }: EngineTrace): void {
     if (delta.type === 'finish') this.finish = delta;
-    else if (delta.type === 'tool_call') this.calls.push(delta.call);
-    else if (withContent) this.text += delta.text;
+    else if (delta.type === 'tool_call') this.calls.push(hidesKeys ? withoutKeys(delta.call) : delta.call);
+    else if (hasContent) this.text += delta.text;
   }
+}
+
+function withoutKeys(call: ToolCall): ToolCall {
+  return isPressKeys(call.toolName) ? withHiddenKeys(call) : call;
 }
 
 interface Generation {

@@ -148,6 +148,31 @@ describe('an RTP session', () => {
     },
   );
 
+  it('takes its own tones, which the line returns, for no keys of the peer', async () => {
+    const { clock, peer, leg, port, report } = await open();
+    leg.command({ do: 'setRemote', remote: { ...peer.remote, digitPayloadType: null } });
+    const payload = new Uint8Array(160);
+    let sent = 0;
+    const hears = async (key: string) => {
+      const tone = new Int16Array(160);
+      for (let packet = 0; packet < 12; packet++) {
+        if (packet < 5) fillKeyTone(key, 8000, packet * 160, tone);
+        else tone.fill(0);
+        encodeG711('PCMU', tone, payload, 0);
+        peer.send(port, 0, payload, { timestamp: 160 * sent++ });
+      }
+      await clock.advance(20);
+      await expect.poll(() => report().filter(({ type }) => type === 'connected').length).toBe(1);
+    };
+    const digits = () => report().flatMap((event) => (event.type === 'digit' ? [event.digit] : []));
+    leg.command({ do: 'sendDigits', digits: '5' });
+    await clock.advance(200);
+    await hears('5');
+    await clock.advance(600);
+    await hears('7');
+    await expect.poll(digits).toEqual(['7']);
+  });
+
   it('sends nothing to port 0', async () => {
     const { clock, leg, report } = await open();
     leg.command({

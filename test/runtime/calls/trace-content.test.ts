@@ -66,6 +66,16 @@ describe('content in a trace', () => {
     expect(JSON.stringify(call.spans)).not.toContain('4111');
   });
 
+  it('has dots in place of keys that the agent hides', async () => {
+    const call = openCall({ hasContent: true, plan: { press_keys: { hide_keys: true } } });
+    await call.generate([
+      { type: 'tool_call', call: { callId: 'c1', toolName: '_press_keys', input: '{"keys":"4w711#"}' } },
+      { type: 'finish', usage: USAGE },
+    ]);
+    expect(attributeOf(call, 'chat gpt', 'gen_ai.output.messages')).toContain('•w••••');
+    expect(JSON.stringify(call.spans)).not.toContain('711');
+  });
+
   it('is bounded: of a long conversation the newest messages are kept', async () => {
     const call = openCall({ hasContent: true });
     const said = Array.from({ length: 100 }, (_, n) => ({

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import type { CallPlan } from '#protocol/call-plan.ts';
 import { stablePrompt, systemMessages } from '#runtime/prompt/prompt.ts';
 import { type RenderingRules, renderText } from '#runtime/turn/text/variables.ts';
-import { testPlan } from '../test-plan.ts';
+import { testPlan, WEB } from '../test-plan.ts';
 
 const asIs = (text: string) => text;
 
@@ -52,6 +53,13 @@ describe('the prompt', () => {
         '[expects',
       );
     expect([hasHints(true, 'en'), hasHints(false, 'en'), hasHints(true, 'ja')]).toEqual([true, false, false]);
+  });
+
+  it('says how keys are pressed to an agent that may press them, by phone', () => {
+    const says = (changes: Partial<CallPlan>) =>
+      stablePrompt(testPlan({}, changes), asIs).includes('_press_keys');
+    const press_keys = { hide_keys: false };
+    expect([says({ press_keys }), says({}), says({ press_keys, ...WEB })]).toEqual([true, false, false]);
   });
 
   it('has the date and zone once and the time before every reply, or neither without world context', () => {
