@@ -6,5 +6,8 @@ import { MAX_KEYS, readKeys } from './telephone-keys.ts';
 export const keysField = z
   .string()
   .max(MAX_KEYS)
-  .regex(/^[0-9*#A-Da-dwW,]+$/, 'must be the keys 0-9, *, # and A-D, and the pauses w, W and comma')
-  .refine((keys) => readKeys(keys) !== null, 'must have a key, and no more than a minute of pauses');
+  .refine(
+    (keys) => readKeys(keys) !== null && !/[ -]/.test(keys),
+    'must be keys (0-9, *, #, A-D) and pauses (w half a second, W a second, a comma two seconds), with a ' +
+      'key and at most a minute of pauses',
+  );

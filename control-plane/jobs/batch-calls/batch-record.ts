@@ -1,5 +1,6 @@
 /** Batches and rows as written by clients and as shown by the API (docs/batch-calls.md). */
 import { z } from 'zod';
+import { keysField } from '#config/keys-field.ts';
 import { LIMITS } from '#config/limits.ts';
 import { sessionFields, template } from '../../calls/sessions/session-request.ts';
 import {
@@ -65,6 +66,8 @@ const optOut = z
 /** A person to call, as a row of JSON or of a file. Whether the number can be called is checked later. */
 export const recipient = z.strictObject({
   to_number: z.string().max(64),
+  /** Named so because a column `extension` is a variable. */
+  to_extension: keysField.nullish(),
   dynamic_variables: sessionFields.dynamic_variables,
   metadata: sessionFields.metadata,
   end_user_id: sessionFields.end_user_id,
@@ -139,6 +142,8 @@ export const rowRecord = z.object({
   row_id: z.string(),
   line: count,
   to_number: z.string(),
+  /** Absent without one. */
+  to_extension: z.string().optional(),
   state: rowState,
   /** Of the latest call. */
   session_id: z.string().nullable(),
@@ -213,6 +218,7 @@ function toRowRecord(row: BatchRowDocument, nextMs: number): z.output<typeof row
     row_id: row._id,
     line: row.line,
     to_number: row.to_number,
+    ...(row.to_extension ? { to_extension: row.to_extension } : {}),
     state: row.state,
     session_id:
       row.state === 'calling' && row.is_placed ? row.session_id : (row.attempts.at(-1)?.session_id ?? null),

@@ -346,6 +346,7 @@ function rowOf(
     batch_id: batch._id,
     line,
     to_number: toNumber,
+    to_extension: recipient.to_extension ?? null,
     zones,
     variables: JSON.stringify(recipient.dynamic_variables ?? {}),
     metadata: JSON.stringify(recipient.metadata ?? {}),

@@ -92,6 +92,7 @@ async function place(context: Context, batch: BatchCallDocument, row: BatchRowDo
     agent_id: batch.agent_id,
     phone_number_id: batch.phone_number_id,
     to_number: row.to_number,
+    extension: row.to_extension ?? null,
     dynamic_variables: JSON.parse(row.variables),
     metadata: JSON.parse(row.metadata),
     batch: { endUserId: row.end_user_id, outreach },

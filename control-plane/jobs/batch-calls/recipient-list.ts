@@ -27,7 +27,7 @@ export interface RecipientList {
 
 const NUMBER = 'to_number';
 /** Every other column is a dynamic variable. */
-const FIXED = new Set([NUMBER, 'metadata', 'end_user_id']);
+const FIXED = new Set([NUMBER, 'to_extension', 'metadata', 'end_user_id']);
 /** A record would drop a key `__proto__`; it is refused, as in a JSON body. */
 const jsonObject = z.custom<Record<string, unknown>>(
   (value) =>

@@ -149,7 +149,7 @@ async function eraseRefusals({ models }: Parts, teamId: string, numbers: readonl
 async function eraseRows({ models }: Parts, theirs: object): Promise<void> {
   await models.batchRows.updateMany({ ...theirs, state: 'waiting' }, { $set: { state: 'cancelled' } });
   await models.batchRows.updateMany(theirs, {
-    $set: { to_number: '', variables: '{}', metadata: '{}', end_user_id: null },
+    $set: { to_number: '', to_extension: null, variables: '{}', metadata: '{}', end_user_id: null },
   });
 }
 

@@ -86,6 +86,8 @@ export interface BatchRowDocument {
   /** Line in the file, or position in the JSON list, from 1. */
   line: number;
   to_number: string;
+  /** Pressed after the answer; absent from rows of earlier releases. */
+  to_extension?: string | null;
   /** Possible time zones of the number, joined by `&`; empty if calls are allowed at any hour. */
   zones: string;
   /** JSON text. */
@@ -188,6 +190,7 @@ export const defineBatchRows = modelOf<BatchRowDocument>('BatchRow', () => {
       batch_id: text,
       line: { type: Number, required: true },
       to_number: { type: String, default: '' },
+      to_extension: optionalText,
       zones: { type: String, default: '' },
       variables: text,
       metadata: text,

@@ -1594,6 +1594,9 @@ class _AgentConfigConversationTransferDestination(TypedDict):
 
 class AgentConfigConversationTransferDestination(_AgentConfigConversationTransferDestination, total=False):
     extension: str
+    """Keys pressed after the answer, before anything is said: 0 to 9, `*`, `#`, A to D, with the pauses `w`
+    (half a second), `W` (a second) and `,` (two seconds).
+    """
 
 
 class AgentConfigConversationOutboundVoicemail(TypedDict):
@@ -1800,7 +1803,10 @@ class AgentConfigAnswerHints(TypedDict):
 
 class AgentConfigPressKeys(TypedDict):
     enabled: bool
+    """Whether the agent may press keys. False or null for the section removes the section."""
     hide_keys: bool
+    """Whether dots stand for the keys in the session, in the flight log and in what the model is shown later.
+    """
 
 
 class AgentConfigAnalysisSummary(TypedDict):
@@ -2014,6 +2020,9 @@ class AgentConfig(_AgentConfig, total=False):
     knows when an answer is whole. Absent: it does not.
     """
     press_keys: AgentConfigPressKeys
+    """Lets the agent press keys of the phone with its tool `_press_keys`, in calls by phone. Absent: it
+    cannot.
+    """
     scorecard: AgentConfigScorecard
     """How ended calls are scored, and which rates are watched. Absent: the usual thresholds, and no alerts.
     """
@@ -3554,7 +3563,7 @@ class BatchCallRowAttempt(TypedDict):
     """How the call ended: `completed` if it was answered, otherwise `busy`, `no_answer` or `failed`."""
 
 
-class BatchCallRow(TypedDict):
+class _BatchCallRow(TypedDict):
     row_id: str
     """Id of the row."""
     line: int
@@ -3585,6 +3594,11 @@ class BatchCallRow(TypedDict):
     """True if the callee opted out of further calls."""
     error: Union[str, None]
     """Why the row failed without a call, such as a number that cannot be called; null otherwise"""
+
+
+class BatchCallRow(_BatchCallRow, total=False):
+    to_extension: str
+    """Keys pressed after the answer; absent without any."""
 
 
 class BatchCallRowPage(TypedDict):
@@ -4678,6 +4692,9 @@ class AgentConfigChangeConversationTransferDestination(TypedDict, total=False):
     with `phone`.
     """
     extension: str
+    """Keys pressed after the answer, before anything is said: 0 to 9, `*`, `#`, A to D, with the pauses `w`
+    (half a second), `W` (a second) and `,` (two seconds).
+    """
     mode: Literal["cold", "warm"]
     """`cold` hands the caller over at once. `warm` first calls the person and tells them about the caller,
     who hears music meanwhile.
@@ -5047,7 +5064,10 @@ class AgentConfigChangeCustomSpeech(TypedDict, total=False):
 
 class AgentConfigChangePressKeys(TypedDict, total=False):
     enabled: bool
+    """Whether the agent may press keys. False or null for the section removes the section."""
     hide_keys: bool
+    """Whether dots stand for the keys in the session, in the flight log and in what the model is shown later.
+    """
 
 
 class AgentConfigChange(TypedDict, total=False):
@@ -5084,6 +5104,9 @@ class AgentConfigChange(TypedDict, total=False):
     knows when an answer is whole. Absent: it does not.
     """
     press_keys: Union[AgentConfigChangePressKeys, None]
+    """Lets the agent press keys of the phone with its tool `_press_keys`, in calls by phone. Absent: it
+    cannot.
+    """
     scorecard: Union[AgentConfigScorecard, None]
     """How ended calls are scored, and which rates are watched. Absent: the usual thresholds, and no alerts.
     """
@@ -5469,6 +5492,8 @@ class _BatchCallCreateRequestRecipient(TypedDict):
 
 
 class BatchCallCreateRequestRecipient(_BatchCallCreateRequestRecipient, total=False):
+    to_extension: Union[str, None]
+    """Keys pressed after the answer, before anything is said; as `extension` of a single call"""
     dynamic_variables: Union[Dict[str, Union[str, float, bool]], None]
     """Values for `{{name}}` placeholders in this person’s call; variables without a value here get the
     agent’s default
@@ -5770,6 +5795,9 @@ class PhoneCallCreateRequest(_PhoneCallCreateRequest, total=False):
     `User-to-User` (128 characters)
     """
     extension: Union[str, None]
+    """Keys pressed after the answer, before anything is said: 0 to 9, `*`, `#`, A to D, with the pauses `w`
+    (half a second), `W` (a second) and `,` (two seconds).
+    """
 
 
 class PhoneNumberListAvailableQuery(TypedDict, total=False):

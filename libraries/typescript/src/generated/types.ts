@@ -1703,6 +1703,10 @@ export interface AgentConfigConversationTransferDestination {
    * `phone`.
    */
   sip_uri: string;
+  /**
+   * Keys pressed after the answer, before anything is said: 0 to 9, `*`, `#`, A to D, with the pauses `w`
+   * (half a second), `W` (a second) and `,` (two seconds).
+   */
   extension?: string | undefined;
   /**
    * `cold` hands the caller over at once. `warm` first calls the person and tells them about the caller, who
@@ -1954,7 +1958,11 @@ export interface AgentConfigAnswerHints {
 }
 
 export interface AgentConfigPressKeys {
+  /** Whether the agent may press keys. False or null for the section removes the section. */
   enabled: boolean;
+  /**
+   * Whether dots stand for the keys in the session, in the flight log and in what the model is shown later.
+   */
   hide_keys: boolean;
 }
 
@@ -2162,6 +2170,10 @@ export interface AgentConfig {
    * knows when an answer is whole. Absent: it does not.
    */
   answer_hints?: AgentConfigAnswerHints | undefined;
+  /**
+   * Lets the agent press keys of the phone with its tool `_press_keys`, in calls by phone. Absent: it
+   * cannot.
+   */
   press_keys?: AgentConfigPressKeys | undefined;
   /** What the model extracts from the transcript after a call: a summary, data fields and criteria. */
   analysis: AgentConfigAnalysis;
@@ -3757,6 +3769,8 @@ export interface BatchCallRow {
   line: number;
   /** Number to call, E.164; empty once the person has been erased. */
   to_number: string;
+  /** Keys pressed after the answer; absent without any. */
+  to_extension?: string | undefined;
   /**
    * `waiting` for its next call or `calling`; every other state is final. `completed` means that someone or
    * something answered.
@@ -4910,6 +4924,10 @@ export interface AgentConfigChangeConversationTransferDestination {
    * `phone`.
    */
   sip_uri?: string | undefined;
+  /**
+   * Keys pressed after the answer, before anything is said: 0 to 9, `*`, `#`, A to D, with the pauses `w`
+   * (half a second), `W` (a second) and `,` (two seconds).
+   */
   extension?: string | undefined;
   /**
    * `cold` hands the caller over at once. `warm` first calls the person and tells them about the caller, who
@@ -5314,7 +5332,11 @@ export interface AgentConfigChangeCustomSpeech {
 }
 
 export interface AgentConfigChangePressKeys {
+  /** Whether the agent may press keys. False or null for the section removes the section. */
   enabled?: boolean | undefined;
+  /**
+   * Whether dots stand for the keys in the session, in the flight log and in what the model is shown later.
+   */
   hide_keys?: boolean | undefined;
 }
 
@@ -5353,6 +5375,10 @@ export interface AgentConfigChange {
    * knows when an answer is whole. Absent: it does not.
    */
   answer_hints?: AgentConfigAnswerHints | null | undefined;
+  /**
+   * Lets the agent press keys of the phone with its tool `_press_keys`, in calls by phone. Absent: it
+   * cannot.
+   */
   press_keys?: AgentConfigChangePressKeys | null | undefined;
   /**
    * How ended calls are scored, and which rates are watched. Absent: the usual thresholds, and no alerts.
@@ -5761,6 +5787,8 @@ export interface BatchCallListQuery {
 export interface BatchCallCreateRequestRecipient {
   /** Number to call, E.164 with its `+`; no number may be repeated in the list. */
   to_number: string;
+  /** Keys pressed after the answer, before anything is said; as `extension` of a single call */
+  to_extension?: string | null | undefined;
   /**
    * Values for `{{name}}` placeholders in this person’s call; variables without a value here get the agent’s
    * default
@@ -6062,6 +6090,10 @@ export interface PhoneCallCreateRequest {
    * `User-to-User` (128 characters)
    */
   sip_headers?: Record<string, string> | null | undefined;
+  /**
+   * Keys pressed after the answer, before anything is said: 0 to 9, `*`, `#`, A to D, with the pauses `w`
+   * (half a second), `W` (a second) and `,` (two seconds).
+   */
   extension?: string | null | undefined;
 }
 

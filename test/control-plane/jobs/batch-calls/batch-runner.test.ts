@@ -29,7 +29,7 @@ describe('a batch', () => {
   it('calls the numbers in list order, with their variables, and completes with the last call', async () => {
     const recipients = [
       { to_number: A, dynamic_variables: { name: 'Ada' }, metadata: { order: 7 }, end_user_id: 'u1' },
-      { to_number: B, dynamic_variables: { name: 'Bo' } },
+      { to_number: B, to_extension: ',204#', dynamic_variables: { name: 'Bo' } },
     ];
     const { batch_call_id: id } = await api.start([], {
       recipients,
@@ -43,6 +43,11 @@ describe('a batch', () => {
       end_user_id: 'u1',
       outreach: { disclosure: 'An automated call for {{name}}.', opt_out: null },
     });
+    const extensions = api.dispatch.plans.map(
+      ({ plan }) => plan.transport.type === 'sip_outbound' && plan.transport.extension,
+    );
+    expect(extensions).toEqual([undefined, ',204#']);
+    expect((await api.rows(id)).map(({ to_extension }) => to_extension)).toEqual([undefined, ',204#']);
     expect(await api.batch(id)).toMatchObject({
       status: 'running',
       row_count: 2,

@@ -37,6 +37,19 @@ describe('a recipient list', () => {
     expect(lines).toEqual([2, 3]);
   });
 
+  it('may have extensions, and a column extension is a variable', async () => {
+    const { recipients } = await read(
+      'to_number,to_extension,extension\n+14155550123,",,204#",9\n+14155550124,,\n',
+    );
+    expect(recipients).toEqual([
+      { to_number: '+14155550123', to_extension: ',,204#', dynamic_variables: { extension: '9' } },
+      { to_number: '+14155550124', dynamic_variables: {} },
+    ]);
+    expect(await flawsOf('to_number,to_extension\n+14155550123,12x')).toEqual([
+      expect.stringMatching(/^line 2: to_extension: .*must be keys/),
+    ]);
+  });
+
   it('may come from any spreadsheet: byte order mark, semicolons, tabs, empty lines', async () => {
     expect((await read('\uFEFFto_number;name\n\n+14155550123;Bo\n;\n')).recipients).toEqual([
       { to_number: '+14155550123', dynamic_variables: { name: 'Bo' } },

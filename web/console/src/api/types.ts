@@ -498,6 +498,7 @@ export type BatchRowList = {
     row_id: string;
     line: number;
     to_number: string;
+    to_extension?: string;
     state: "waiting" | "calling" | "completed" | "busy" | "no_answer" | "failed" | "do_not_call" | "cancelled";
     session_id: string | null;
     attempts: {

@@ -66,8 +66,8 @@ export function NewBatch({ onDone }: { onDone: (batch: BatchCall) => void }) {
         <FileInput
           label="List"
           description={
-            'CSV with a column to_number (+14155550123) and optionally end_user_id and metadata; every ' +
-            'other column is a variable'
+            'CSV with a column to_number (+14155550123) and optionally to_extension, end_user_id and ' +
+            'metadata; every other column is a variable'
           }
           placeholder="Choose a file"
           accept=".csv,text/csv"
