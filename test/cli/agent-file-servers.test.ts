@@ -81,18 +81,21 @@ describe('the tool servers in an agent file', () => {
   });
 });
 
-describe('the hints of answers in an agent file', () => {
-  it('are set, removed where they are off, and then change nothing', async () => {
-    const fileOf = (enabled: boolean) => {
-      const file = join(folder, `Hints-${enabled}.yaml`);
-      const config = { answer_hints: { enabled } };
-      writeFileSync(file, JSON.stringify({ parley: 1, agent: { name: 'Hints' }, config }));
-      return file;
-    };
-    await parley('import', fileOf(true));
-    expect((await parley('import', fileOf(true))).out).toContain('nothing changed');
-    expect((await parley('import', fileOf(false))).code).toBe(0);
-    expect(parse((await parley('agents', 'export', 'Hints')).out).config).not.toHaveProperty('answer_hints');
-    expect((await parley('import', fileOf(false))).out).toContain('nothing changed');
-  });
+describe('an optional section of an agent file', () => {
+  it.each(['answer_hints', 'press_keys'])(
+    '%s is set, removed where it is off, and then changes nothing',
+    async (section) => {
+      const fileOf = (enabled: boolean) => {
+        const file = join(folder, `${section}-${enabled}.yaml`);
+        const config = { [section]: { enabled } };
+        writeFileSync(file, JSON.stringify({ parley: 1, agent: { name: section }, config }));
+        return file;
+      };
+      await parley('import', fileOf(true));
+      expect((await parley('import', fileOf(true))).out).toContain('nothing changed');
+      expect((await parley('import', fileOf(false))).code).toBe(0);
+      expect(parse((await parley('agents', 'export', section)).out).config).not.toHaveProperty(section);
+      expect((await parley('import', fileOf(false))).out).toContain('nothing changed');
+    },
+  );
 });
