@@ -14,6 +14,7 @@ import { linesOf } from './asked-by-phone.ts';
 import { transcribe } from './ear.ts';
 import { exportedFile } from './exported-file.ts';
 import { describeFailoverOfAll } from './failover-of-all.ts';
+import { describeKeysOfLostWorker } from './pressed-keys.ts';
 import { type Product, startProduct } from './product.ts';
 import { launchBrowser, TalkPage } from './talk-page.ts';
 import { demoAgentId, Tenant } from './tenant.ts';
@@ -132,6 +133,8 @@ describeNeeds(NEEDED)('a call whose worker is killed', () => {
     },
   );
 });
+
+describeKeysOfLostWorker(stage);
 
 describeNeeds(NEEDED)('a call whose control plane is killed', () => {
   itNeeds(NEEDED)('continues, is answered, and has a complete transcript', { timeout: 90_000 }, async () => {
