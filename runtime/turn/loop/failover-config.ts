@@ -6,7 +6,7 @@ import type { SessionItem } from '#protocol/session-record.ts';
 import type { FailoverState } from '#protocol/worker-link.ts';
 import type { ChatMessage } from '../../llm/llm.ts';
 import { isTransferCall } from '../../tools/call-tools.ts';
-import { isPressKeys } from '../../tools/press-keys.ts';
+import { EXTENSION_PRESS, isPressKeys } from '../../tools/press-keys.ts';
 import type { TurnConfig } from '../machine/turn-config.ts';
 import { CUT_OFF_MARK } from '../text/cues.ts';
 
@@ -74,7 +74,8 @@ export function historyOf(items: readonly SessionItem[]): ChatMessage[] {
           ? { role: 'user', content: `[A colleague said: ${item.content}]` }
           : { role: item.role, content: item.content },
       ];
-    if (item.type !== 'tool_result') return [];
+    // An extension was dialled for the agent, which may have no tools.
+    if (item.type !== 'tool_result' || item.call_id === EXTENSION_PRESS) return [];
     const { call_id: callId, tool_name: toolName } = item;
     const call = items.find((other) => other.type === 'tool_call' && other.call_id === callId);
     if (call?.type !== 'tool_call') return [];
@@ -110,14 +111,18 @@ function transferCutOff(items: readonly SessionItem[]): string | null {
   return isTalking ? TALK_CUT_OFF : null;
 }
 
-/** Describes keys that were asked for and have no result; empty if there are none. */
+/** Describes keys that were asked for and have no result; empty if there are none, or the talk went on since. */
 function keysCutOff(items: readonly SessionItem[]): string {
   const at = items.findLastIndex((item) => item.type === 'tool_call' && isPressKeys(item.tool_name));
   const asked = items[at];
   if (asked?.type !== 'tool_call') return '';
   const isSettled = items
     .slice(at)
-    .some((item) => item.type === 'tool_result' && item.call_id === asked.call_id);
+    .some(
+      (item) =>
+        (item.type === 'tool_result' && item.call_id === asked.call_id) ||
+        (item.type === 'message' && item.role === 'user'),
+    );
   return isSettled ? '' : KEYS_CUT_OFF;
 }
 

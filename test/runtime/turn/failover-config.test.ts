@@ -100,6 +100,15 @@ describe('a call resumed after its worker died', () => {
     ).toBeNull();
   });
 
+  it('reads that keys may have been pressed, until the talk has gone on; an extension is no call of the model', () => {
+    const press = (call_id: string) => ({ ...asked, call_id, tool_name: '_press_keys', turn_id: null });
+    const asks = message('user', 'enter your code');
+    expect(owed(asks, press('c1'))).toMatch(/^enter your code \[.* some of them may have been sent/);
+    expect(owed(asks, press('c1'), message('user', 'invalid'), message('assistant', 'Sorry.'))).toBeNull();
+    const dialled = { ...settled('completed'), call_id: 'extension', tool_name: '_press_keys' };
+    expect(afterFailover([press('extension'), dialled]).resumed?.history).toEqual([]);
+  });
+
   it('offers to reconnect the caller if they were talking with the person', () => {
     expect(owed(...wish, message('assistant', 'I’ll connect you now.'), settled('completed'))).toMatch(
       /that person is gone, .* Offer to connect/,

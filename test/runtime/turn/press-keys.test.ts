@@ -178,6 +178,12 @@ describe('keys', () => {
     expect(script.take(sent).asked().at(-1)).toMatch(/^tool: Not pressed: a reply presses keys once/);
   });
 
+  it('are pressed although a call before them in the reply had none that can be pressed', () => {
+    const script = asked().take(press('two'), press('2', 'c2'), generated);
+    expect(pressed(script)).toEqual(['2']);
+    expect(results(script)).toEqual([['failed', expect.stringContaining('Not pressed: keys are')]]);
+  });
+
   it('that the line does not take in time are given up, and the model is told', () => {
     const script = asked().take(press('12'), generated).after(5_100);
     expect(script.all('dropKeys')).toHaveLength(1);

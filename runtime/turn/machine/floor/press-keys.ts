@@ -43,7 +43,7 @@ export function askForKeys(draft: Draft, callId: string): void {
   const answer = answerOf(draft);
   const asked = answer?.generation.calls.find(({ call }) => call.callId === callId);
   if (!answer || !asked) return;
-  const isSecond = answer.generation.calls.find(({ mode }) => mode === 'keys') !== asked;
+  const isSecond = unpressedKeys(answer) !== asked;
   if (isSecond || shownKeysOf(asked.call.input) === null) {
     settle(draft, asked, { isDone: false, text: isSecond ? ONE_PRESS : NO_KEYS });
     return;
