@@ -111,7 +111,7 @@ function transferCutOff(items: readonly SessionItem[]): string | null {
   return isTalking ? TALK_CUT_OFF : null;
 }
 
-/** Describes keys that were asked for and have no result; empty if there are none, or the talk went on since. */
+/** Describes keys that have no result; empty if there are none, or the talk has gone on since. */
 function keysCutOff(items: readonly SessionItem[]): string {
   const at = items.findLastIndex((item) => item.type === 'tool_call' && isPressKeys(item.tool_name));
   const asked = items[at];
