@@ -126,6 +126,11 @@ describeNeeds(NEEDED)('the console', () => {
       await talkToTheDraft(person);
       await publish(person);
       const agentId = new URL(person.page.url()).pathname.split('/')[3] ?? '';
+      const { press_keys, conversation } = await product.ask('GET', `/v1/agent/agents/${agentId}/config`);
+      expect([press_keys, conversation.transfer_destinations[0].extension]).toEqual([
+        { enabled: true, hide_keys: false },
+        ',,204#',
+      ]);
       await answerForTheCall(person, await callFromTheTalkPage(agentId));
       await person.close();
     },
@@ -221,6 +226,8 @@ async function createAgent(person: ConsolePage): Promise<void> {
   await person.page.getByRole('tab', { name: 'Phone' }).click();
   await person.press('Add', person.page.getByRole('region', { name: 'Transfers' }));
   await person.page.getByRole('textbox', { name: 'Number' }).fill('+14155550123');
+  await person.fill('Extension', ',,204#');
+  await person.page.getByRole('switch', { name: 'Press keys' }).click();
   await person.page.getByRole('tab', { name: 'Analysis and webhooks' }).click();
   await person.press('Add', person.page.getByRole('region', { name: 'Webhooks after a call' }));
   await person.fill('Address', `${receiver.url}/calls`);
