@@ -31,11 +31,18 @@ export function continued(before: DialogFacts, dialog: Srf.Dialog): DialogFacts 
   return { ...before, localCseq, remoteTarget, localContact, localSdp, remoteSdp };
 }
 
-/** Whether the peer’s Allow header has INFO. */
+/** Asterisk and FreePBX take INFO (`dtmf_mode=info`) and leave it out of Allow. */
+const TAKES_INFO_SILENTLY = /^(?:Asterisk|FPBX)\b/;
+
+/** Whether the peer’s Allow header has INFO, or its name is that of one that takes it all the same. */
 export function allowsInfo(dialog: Srf.Dialog): boolean {
   const { res } = dialog as unknown as { readonly res: Srf.SrfResponse };
-  const allow: unknown = (dialog.type === 'uac' ? res : dialog.req).get('Allow');
-  return typeof allow === 'string' && /(?:^|[\s,])INFO(?:[\s,]|$)/i.test(allow);
+  const message = dialog.type === 'uac' ? res : dialog.req;
+  const read = (name: string) => String(message.get(name) ?? '');
+  return (
+    /(?:^|[\s,])INFO(?:[\s,]|$)/i.test(read('Allow')) ||
+    TAKES_INFO_SILENTLY.test(read('Server') || read('User-Agent'))
+  );
 }
 
 /** Returns the URI of a Contact header. */

@@ -1,16 +1,17 @@
 /**
- * Journey: the whole product registers at an Asterisk, whose callers the agent answers, and whose numbers it
- * calls.
+ * Journey: the whole product registers at an Asterisk. The agent answers its callers, calls its numbers and
+ * dials extensions at its menu.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { voicedSeconds } from '#caller/voiced.ts';
-import { ASTERISK_ACCOUNT, type Asterisk, startAsterisk } from '#test/fakes/asterisk.ts';
+import { ASTERISK_ACCOUNTS, ASTERISK_MENU, type Asterisk, startAsterisk } from '#test/fakes/asterisk.ts';
 import { describeWhereThere } from '#test/needs.ts';
 import { type Product, startProduct } from './product.ts';
 import { demoAgentId } from './tenant.ts';
 
 const NUMBER = '+4930123457';
 const RATE_HZ = 8_000;
+const { rfc4733: FIRST, info: SECOND, inband: THIRD } = ASTERISK_ACCOUNTS;
 
 describeWhereThere(['asterisk'])('an account at an Asterisk', { timeout: 120_000 }, () => {
   let product: Product;
@@ -18,11 +19,16 @@ describeWhereThere(['asterisk'])('an account at an Asterisk', { timeout: 120_000
   let agentId: string;
   let numberId: string;
 
-  const stateOf = async (id: string) => await product.ask('GET', `/v1/agent/sip-registrations/${id}`);
+  const lines = async () => (await product.ask('GET', '/v1/agent/sip-registrations')).sip_registrations;
+  /** The number's account from now on, in place of the one before. */
   const connect = async (account: object) => {
+    for (const { sip_registration_id: id } of await lines())
+      await product.ask('DELETE', `/v1/agent/sip-registrations/${id}`);
     const line = { registrar: pbx.address, phone_number_id: numberId, ...account };
-    return (await product.ask('POST', '/v1/agent/sip-registrations', line)).sip_registration_id as string;
+    await product.ask('POST', '/v1/agent/sip-registrations', line);
   };
+  const until = async (state: string) =>
+    await product.until(`it is ${state}`, async () => (await lines())[0]?.state === state);
 
   beforeAll(async () => {
     [product, pbx] = await Promise.all([startProduct(), startAsterisk()]);
@@ -37,27 +43,50 @@ describeWhereThere(['asterisk'])('an account at an Asterisk', { timeout: 120_000
   }, 60_000);
 
   it('says that the PBX does not accept a wrong password', async () => {
-    const id = await connect({ ...ASTERISK_ACCOUNT, password: 'wrong' });
-    await product.until('it is refused', async () => (await stateOf(id)).state === 'refused');
-    expect((await stateOf(id)).last_error.message).toContain('does not accept the username and password');
-    await product.ask('DELETE', `/v1/agent/sip-registrations/${id}`);
+    await connect({ ...FIRST, password: 'wrong' });
+    await until('refused');
+    expect((await lines())[0].last_error.message).toContain('does not accept the username and password');
   });
 
   it('answers a call from the PBX, which hears the agent', async () => {
-    const id = await connect(ASTERISK_ACCOUNT);
-    await product.until('it is registered', async () => (await stateOf(id)).state === 'registered');
-    expect(await pbx.ask('pjsip show contacts')).toContain(ASTERISK_ACCOUNT.username);
+    await connect(FIRST);
+    await until('registered');
+    expect(await pbx.ask('pjsip show contacts')).toContain(FIRST.username);
     await pbx.call();
     await expect.poll(() => voicedSeconds(pbx.heard(), RATE_HZ), { timeout: 20_000 }).toBeGreaterThan(1);
   });
 
   it('calls a number at the PBX, which hears the agent', async () => {
-    const call = { agent_id: agentId, phone_number_id: numberId, to_number: '+12125550123' };
+    await callTo({ to_number: '+12125550123' });
+    expect(voicedSeconds(pbx.heard(), RATE_HZ)).toBeGreaterThan(1);
+  });
+
+  it.each([
+    { account: FIRST, way: 'as telephone events', keys: '2049' },
+    { account: SECOND, way: 'by INFO', keys: '2059' },
+  ])('dials an extension at a menu that takes keys $way', async ({ account, keys }) => {
+    await dials(account, keys);
+  });
+
+  it('dials an extension by tones at a menu that refuses INFO', async () => {
+    await pbx.ask('module unload res_pjsip_dtmf_info.so');
+    await dials(THIRD, '206*');
+  });
+
+  async function dials(account: object, keys: string): Promise<void> {
+    await connect(account);
+    await until('registered');
+    await callTo({ to_number: ASTERISK_MENU, extension: `,${keys}` });
+    expect(await pbx.keys()).toBe(keys);
+  }
+
+  /** Calls until the PBX has hung up. */
+  async function callTo(to: object): Promise<void> {
+    const call = { agent_id: agentId, phone_number_id: numberId, ...to };
     const { session_id: id } = await product.ask('POST', '/v1/agent/phone-calls', call);
     await product.until('the PBX has hung up', async () => {
       const { ended_at } = await product.ask('GET', `/v1/agent/sessions/${id}`);
       return ended_at !== null;
     });
-    expect(voicedSeconds(pbx.heard(), RATE_HZ)).toBeGreaterThan(1);
-  });
+  }
 });
