@@ -1,6 +1,6 @@
 /**
- * Runs an Asterisk as a PBX with three accounts, which register. `call` calls the first, and they call numbers,
- * at which the PBX answers and listens, and a menu.
+ * Runs an Asterisk as a PBX with three accounts, which register. `call` calls the first, and they call
+ * numbers, at which the PBX answers and listens, and a menu.
  */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
