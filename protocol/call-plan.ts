@@ -77,7 +77,10 @@ const hostGuard = z
   .nullable()
   .default(null);
 
-/** Calls go out under an account at a PBX: as that account writes its own requests. */
+/**
+ * Calls go out under an account at a PBX, as that account writes its own requests, or from a domain that the
+ * carrier knows.
+ */
 const dialLine = z.object({
   /** The account: `from_user@from_host` is its address. */
   from_user: z.string(),
@@ -104,7 +107,7 @@ export const transferRoute = z.object({
   headers: z.record(z.string(), z.string()),
   username: z.string().nullable(),
   password: z.string().nullable(),
-  /** Absent unless the call goes out under a registration. */
+  /** Absent unless the call goes out under a registration or from a domain. */
   line: dialLine.optional(),
   /** Keys that are pressed after the answer (config/telephone-keys.ts); absent without any. */
   extension: z.string().optional(),
@@ -198,7 +201,7 @@ export const callPlan = z.object({
       headers: z.record(z.string(), z.string()),
       username: z.string().nullable(),
       password: z.string().nullable(),
-      /** Absent unless the call goes out under a registration. */
+      /** Absent unless the call goes out under a registration or from a domain. */
       line: dialLine.optional(),
       /** Keys that are pressed after the answer (config/telephone-keys.ts); absent without any. */
       extension: z.string().optional(),

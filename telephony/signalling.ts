@@ -111,7 +111,7 @@ export interface SipDialogListener {
   onMoved?(): void;
 }
 
-/** Our account at a PBX, under which a call goes out. */
+/** Our account at a PBX, under which a call goes out, or the number at a domain that the carrier knows. */
 export interface DialLine {
   /** From is `fromUser@fromHost`. */
   readonly fromUser: string;

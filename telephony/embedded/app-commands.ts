@@ -242,7 +242,7 @@ function newRequest(core: Core, app: App, request: NewRequest): void {
       { name: 'Max-Forwards', value: '70' },
       ...headerList(request.message, 'route').map((value) => ({ name: 'Route', value })),
       { name: 'From', value: parameter(from, 'tag') === null ? `${from};tag=${newTag()}` : from },
-      { name: 'To', value: header(request.message, 'to') ?? `<${request.message.start.uri}>` },
+      { name: 'To', value: header(request.message, 'to') ?? `<${calledUri(request.message.start.uri)}>` },
       { name: 'Call-ID', value: header(request.message, 'call-id') ?? newCallId() },
       // A retry with digest credentials brings its own CSeq.
       { name: 'CSeq', value: header(request.message, 'cseq') ?? `1 ${request.method}` },
@@ -377,6 +377,11 @@ export function cancelInvite(core: Core, invite: ClientTransaction): string | nu
 function party(value: string, own: string): string {
   const placed = value.replace(/@localhost(?=[;>]|$)/, `@${own}`);
   return placed.includes('<') ? placed : `<${placed}>`;
+}
+
+/** The Request-URI as To has it: the transport is a matter of the hop (RFC 3261 §19.1.1). */
+function calledUri(uri: string): string {
+  return uri.replace(/;transport=[^;?]*/i, '');
 }
 
 /** A caller of a secure URI needs a secure Contact (RFC 3261 §8.1.1.8). */

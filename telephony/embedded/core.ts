@@ -91,6 +91,8 @@ export interface Core {
   /** Null if TLS is disabled. */
   tlsPort: number | null;
   send(text: string, peer: Peer): void;
+  /** False over TCP and TLS once the connection is gone. */
+  isConnected(peer: Peer): boolean;
 }
 
 /** Headers that the server writes itself; an application's values are ignored. */
@@ -179,18 +181,20 @@ export function peerOf(core: Core, uri: string): Peer | null {
  * Destination of a request within a dialog: the first route, or else the target; over the connection the peer
  * used if there is one to that address. If the destination is a host name or invalid, the request goes to the
  * address the peer last sent from. The same applies if a peer on the public internet names a private address:
- * that is behind its NAT, or a machine of our own network it must not reach.
+ * that is behind its NAT, or a machine of our own network it must not reach. Nobody listens at the far end of
+ * a connection that the caller had opened and that is gone: then a name counts too, if TLS proves it.
  */
 export function dialogPeer(core: Core, dialog: Dialog): Peer {
-  const first = dialog.routes[0];
+  const { peer, isServer, routes } = dialog;
+  const [first] = routes;
   const next = peerOf(core, first === undefined ? dialog.target : uriOf(first));
-  if (dialog.peer.transport !== 'udp' && (first === undefined || next?.address === dialog.peer.address))
-    return dialog.peer;
-  const isReachable =
-    next !== null &&
-    isIP(next.address) !== 0 &&
-    (isPublicAddress(next.address) || !isPublicAddress(dialog.peer.address));
-  return isReachable ? next : dialog.peer;
+  const isGone = isServer && !core.isConnected(peer);
+  const isSame = first === undefined || next?.address === peer.address;
+  if (next === null || (peer.transport !== 'udp' && !isGone && isSame)) return peer;
+  const isPublic = isPublicAddress(peer.address);
+  if (isIP(next.address) === 0)
+    return isGone && next.transport === 'tls' ? { ...next, ...(isPublic && { mustBePublic: true }) } : peer;
+  return isPublicAddress(next.address) || !isPublic ? next : peer;
 }
 
 /** Builds a request within a dialog. */

@@ -102,6 +102,7 @@ export async function startEmbeddedSignalling(options: SignallingOptions): Promi
     sipPort: transports.port,
     tlsPort: transports.tlsPort,
     send: (text, peer) => transports.send(text, peer),
+    isConnected: (peer) => transports.isConnected(peer),
   };
   return {
     sipPort: transports.port,

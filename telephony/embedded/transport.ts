@@ -3,9 +3,11 @@
  * both directions. Nothing received can throw; the layer above parses the text.
  */
 import { createSocket, type Socket as UdpSocket } from 'node:dgram';
-import { connect, createServer, isIP, type Server, type Socket } from 'node:net';
+import { lookup } from 'node:dns';
+import { connect, createServer, isIP, type LookupFunction, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, rootCertificates, connect as tlsConnect } from 'node:tls';
 import type { Clock } from '#base/clock.ts';
+import { isPublicAddress } from '#base/public-address.ts';
 import { LIMITS } from '#config/limits.ts';
 import { type ConnectionLimits, Connections } from './connections.ts';
 import { MessageStream } from './message-stream.ts';
@@ -17,6 +19,8 @@ export interface Peer {
   readonly port: number;
   /** Over TLS: the name the certificate must match, if it is not the address itself. */
   readonly name?: string;
+  /** The address is a name that a peer has written: it may stand for public addresses only. */
+  readonly mustBePublic?: boolean;
 }
 
 /** Settings of TLS, all in PEM. */
@@ -53,6 +57,8 @@ export interface Transports {
   readonly tlsPort: number | null;
   /** Sends a message; opens a connection if there is none. */
   send(text: string, peer: Peer): void;
+  /** False over TCP and TLS if there is no connection. */
+  isConnected(peer: Peer): boolean;
   close(): Promise<void>;
 }
 
@@ -150,6 +156,10 @@ class BoundTransports implements Transports {
     else socket.write(text);
   }
 
+  isConnected(peer: Peer): boolean {
+    return peer.transport === 'udp' || this.#sockets.has(keyOf(peer));
+  }
+
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -185,7 +195,8 @@ class BoundTransports implements Transports {
     const ca = tls.authorities === null ? {} : { ca: [...rootCertificates, tls.authorities] };
     const servername = peer.name ?? peer.address;
     const name = isIP(servername) === 0 ? { servername } : {};
-    return tlsConnect({ ...to, ...name, ...ca, cert: tls.certificate, key: tls.key });
+    const only = peer.mustBePublic ? { lookup: lookUpPublic } : {};
+    return tlsConnect({ ...to, ...name, ...only, ...ca, cert: tls.certificate, key: tls.key });
   }
 
   /** The peer of a connection, if the connection is accepted. */
@@ -216,6 +227,18 @@ class BoundTransports implements Transports {
     });
   }
 }
+
+/** Finds the public addresses of a name; fails if it has others. */
+const lookUpPublic: LookupFunction = (name, options, callback) => {
+  lookup(name, { ...options, all: true }, (error, found) => {
+    const [first] = found ?? [];
+    if (error || !first) callback(error ?? new Error('the name has no address'), []);
+    else if (!found.every(({ address }) => isPublicAddress(address)))
+      callback(new Error('the name has an address that is not public'), []);
+    else if (options.all) callback(null, found);
+    else callback(null, first.address, first.family);
+  });
+};
 
 function listenTcp(options: TransportOptions): Promise<Server> {
   return new Promise((resolve, reject) => {

@@ -1,13 +1,14 @@
-/** A plain RTP peer for tests: a UDP socket that sends in real time and keeps what it receives. */
+/** An RTP peer for tests: a UDP socket that sends in real time and keeps what it receives. */
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { systemClock, type Timer } from '#base/clock.ts';
 import { decodeG711 } from '#media/dsp/g711.ts';
-import type { RtpCodec, RtpRemote } from '#media/leg/rtp-remote.ts';
+import type { RtpCodec, RtpRemote, SrtpKeys } from '#media/leg/rtp-remote.ts';
 import { CodecStream, MAX_ENCODED_BYTES } from '#media/rtp/codec-stream.ts';
 import { CODECS } from '#media/rtp/codec-table.ts';
 import { parseRtp, RTP_HEADER_BYTES, type RtpPacket, unwrap, writeRtpHeader } from '#media/rtp/packet.ts';
 import { isRtcp } from '#media/rtp/rtcp.ts';
+import { SRTP_GROWTH_BYTES, SrtpReceiver, SrtpSender } from '#media/rtp/srtp.ts';
 
 const DIGIT_PAYLOAD_TYPE = 101;
 /** For Opus, which has no static payload type. */
@@ -45,6 +46,8 @@ export class RtpPeer {
   #sequence = 0;
   #timestamp = 0;
   #timer: Timer | null = null;
+  /** Null while its streams are plain. */
+  #srtp: { readonly sender: SrtpSender; readonly receiver: SrtpReceiver } | null = null;
 
   constructor(socket: Socket, codec: RtpCodec) {
     this.#socket = socket;
@@ -54,13 +57,18 @@ export class RtpPeer {
     this.port = socket.address().port;
     socket.on('message', (datagram) => {
       if (isRtcp(datagram)) this.reports.push(datagram);
-      const packet = isRtcp(datagram) ? null : parseRtp(new Uint8Array(datagram));
+      const packet = isRtcp(datagram) ? null : this.#opened(new Uint8Array(datagram));
       if (!packet) return;
       const samples = new Int16Array(packet.payload.length);
       if (packet.payloadType === 0) decodeG711('PCMU', packet.payload, samples);
       const peak = samples.reduce((largest, sample) => Math.max(largest, Math.abs(sample)), 0);
       this.heard.push({ ...packet, atMs: systemClock.now(), peak });
     });
+  }
+
+  /** Encrypts its streams from now on; hears nothing that does not open with the keys. */
+  protect(keys: SrtpKeys): void {
+    this.#srtp = { sender: new SrtpSender(keys.suite, keys.sendKey), receiver: new SrtpReceiver(keys) };
   }
 
   /** This peer's address as seen by an RTP leg. */
@@ -117,7 +125,8 @@ export class RtpPeer {
     payload: Uint8Array,
     header: { marker?: boolean; timestamp?: number; sequence?: number } = {},
   ): void {
-    const packet = new Uint8Array(RTP_HEADER_BYTES + payload.length);
+    const packet = new Uint8Array(RTP_HEADER_BYTES + payload.length + SRTP_GROWTH_BYTES);
+    const length = RTP_HEADER_BYTES + payload.length;
     writeRtpHeader(packet, {
       marker: header.marker ?? false,
       payloadType,
@@ -126,7 +135,8 @@ export class RtpPeer {
       ssrc: this.port,
     });
     packet.set(payload, RTP_HEADER_BYTES);
-    this.#socket.send(packet, port, this.farAddress);
+    const end = this.#srtp?.sender.protect(packet, length) ?? length;
+    this.#socket.send(packet.subarray(0, end), port, this.farAddress);
   }
 
   /**
@@ -157,6 +167,11 @@ export class RtpPeer {
       };
       turn();
     });
+  }
+
+  #opened(datagram: Uint8Array): RtpPacket | null {
+    const plain = this.#srtp ? this.#srtp.receiver.open(datagram) : datagram;
+    return plain && parseRtp(plain);
   }
 
   /** Stops sending. */

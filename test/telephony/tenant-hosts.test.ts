@@ -244,6 +244,33 @@ describe('a request inside a dialog', () => {
     );
   });
 
+  describe('of a caller over TLS', () => {
+    const peer = { transport: 'tls', address: '203.0.114.7', port: 51_830 } as const;
+    const call = (address: string, route: string) =>
+      ({ ...dialog(address, 'sip:u@x', [route]), isServer: true, peer: { ...peer, address } }) as Dialog;
+    const sentTo = (of: Dialog, isConnected: boolean) =>
+      dialogPeer({ tlsPort: 5_061, isConnected: () => isConnected } as unknown as Core, of);
+    const ROUTE = '<sip:edge.example;transport=tls;lr>';
+
+    it('goes over the connection that the caller has opened', () => {
+      expect(sentTo(call('203.0.114.7', ROUTE), true)).toEqual(peer);
+    });
+
+    it('goes to the name of its route once that connection is gone', () => {
+      const edge = { transport: 'tls', address: 'edge.example', port: 5_061 };
+      expect(sentTo(call('203.0.114.7', ROUTE), false)).toMatchObject(edge);
+    });
+
+    it('security 12: goes to no private address by that name, unless the caller has one', () => {
+      expect(sentTo(call('203.0.114.7', ROUTE), false).mustBePublic).toBe(true);
+      expect(sentTo(call('10.0.0.1', ROUTE), false).mustBePublic).toBeUndefined();
+    });
+
+    it('does not go to a name without TLS, which nothing proves', () => {
+      expect(sentTo(call('203.0.114.7', '<sip:edge.example;transport=tcp;lr>'), false)).toEqual(peer);
+    });
+  });
+
   it('goes to the address it names within one network and on the public internet', () => {
     expect(sentTo(dialog('10.0.0.1', 'sip:desk@10.0.0.5'))).toBe('10.0.0.5');
     expect(sentTo(dialog('203.0.114.7', 'sip:desk@203.0.114.8'))).toBe('203.0.114.8');

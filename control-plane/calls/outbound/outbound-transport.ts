@@ -67,7 +67,9 @@ export async function trunkOf(
 ): Promise<Trunk> {
   if (!number.sip) return platformTrunk(context);
   const registration = number.sip.termination_uri ? null : await findRegistrationOf(context, number._id);
-  return registration ? registeredTrunk(context, registration) : ownTrunk(context, number.sip);
+  return registration
+    ? registeredTrunk(context, registration)
+    : ownTrunk(context, number.sip, number.phone_number);
 }
 
 /** Whether calls can go out from an imported number. */
@@ -86,7 +88,7 @@ export interface Trunk {
   readonly parameters: string;
   readonly username: string | null;
   readonly password: string | null;
-  /** Of a registration. */
+  /** Of a registration, or of a trunk that wants another host in From than our address. */
   readonly line?: PlannedLine;
 }
 
@@ -101,14 +103,26 @@ function platformTrunk({ settings }: Pick<Context, 'settings'>): Trunk {
   };
 }
 
-function ownTrunk({ secretBox }: Pick<Context, 'secretBox'>, sip: NumberSip): Trunk {
+function ownTrunk(
+  { secretBox }: Pick<Context, 'secretBox'>,
+  sip: NumberSip,
+  phoneNumber: string,
+): Trunk {
   const transport = sip.termination_transport ?? 'auto';
+  const { termination_from_domain: domain } = sip;
   return {
     address: sip.termination_uri ?? '',
     parameters: transport === 'auto' ? '' : `;transport=${transport}`,
     username: sip.termination_auth_username,
     password: sip.termination_auth_password === null ? null : secretBox.open(sip.termination_auth_password),
+    ...(domain === undefined ? {} : { line: lineFrom(phoneNumber, domain) }),
   };
+}
+
+/** Calls come from the number at this domain; nothing else about them differs. */
+function lineFrom(phoneNumber: string, domain: string): PlannedLine {
+  const usual = { contact_place: null, next_hop: null, routes: [], server: null };
+  return { from_user: phoneNumber, from_host: domain, ...usual };
 }
 
 /** Calls go out as the registered account, and by the way on which the PBX knows it. */

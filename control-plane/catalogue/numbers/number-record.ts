@@ -10,6 +10,12 @@ const credential = z.string().max(128);
 const agentId = z.string().max(64).nullable();
 const addresses = z.array(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()])).max(32);
 
+/** A host name, without a port. */
+const domain = z
+  .string()
+  .max(253)
+  .regex(/^[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$/);
+
 const terminationHeaders = z
   .record(
     z.string().regex(/^X-[A-Za-z0-9-]{1,126}$/i),
@@ -45,6 +51,7 @@ const sipFields = {
     .nullable()
     .default(null),
   termination_transport: z.enum(['auto', 'udp', 'tcp', 'tls']).default('auto'),
+  termination_from_domain: domain.nullable().optional(),
   termination_auth_username: credential.nullable().default(null),
   termination_auth_password: credential.nullable().default(null),
   termination_headers: terminationHeaders.default({}),
@@ -99,6 +106,8 @@ export const numberRecord = z.object({
   inbound_allowed_addresses: z.array(z.string()),
   termination_uri: z.string().nullable(),
   termination_transport: z.enum(['auto', 'udp', 'tcp', 'tls']).nullable(),
+  /** Absent until set. */
+  termination_from_domain: z.string().optional(),
   termination_auth_username: z.string().nullable(),
   termination_headers: z.record(z.string(), z.string()),
   /** Absent until set. */
@@ -129,6 +138,7 @@ export function toNumberRecord(number: NumberDocument, isRegistered = false): z.
     inbound_allowed_addresses: sip?.inbound_allowed_addresses ?? [],
     termination_uri: sip?.termination_uri ?? null,
     termination_transport: sip?.termination_transport ?? null,
+    ...(sip?.termination_from_domain ? { termination_from_domain: sip.termination_from_domain } : {}),
     termination_auth_username: sip?.termination_auth_username ?? null,
     termination_headers: sip?.termination_headers ?? {},
     ...(number.sms ? { sms: number.sms } : {}),

@@ -69,6 +69,8 @@ function toStoredSip(box: SecretBox, input: SipConfigInput, stored: NumberSip | 
     ]);
   if (termination.username !== null && terminationUri === null)
     problems.push(['termination_uri', 'is required with termination credentials']);
+  if (input.termination_from_domain && terminationUri === null)
+    problems.push(['termination_uri', 'is required with a termination_from_domain']);
   if (problems.length > 0)
     throw new InvalidRequest(problems.flatMap(([field, text]) => invalidField([field], text).entries));
   return {
@@ -77,6 +79,7 @@ function toStoredSip(box: SecretBox, input: SipConfigInput, stored: NumberSip | 
     inbound_allowed_addresses: input.inbound_allowed_addresses,
     termination_uri: terminationUri,
     termination_transport: terminationUri === null ? null : input.termination_transport,
+    ...(input.termination_from_domain ? { termination_from_domain: input.termination_from_domain } : {}),
     termination_auth_username: termination.username,
     termination_auth_password: termination.sealed,
     termination_headers: input.termination_headers,

@@ -13,6 +13,8 @@ export interface NumberSip {
   inbound_allowed_addresses: string[];
   termination_uri: string | null;
   termination_transport: 'auto' | 'udp' | 'tcp' | 'tls' | null;
+  /** Host of From in outbound calls. Absent: our own address. */
+  termination_from_domain?: string;
   termination_auth_username: string | null;
   /** Stored sealed. */
   termination_auth_password: string | null;

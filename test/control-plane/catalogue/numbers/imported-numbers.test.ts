@@ -60,6 +60,11 @@ describe('an imported number', () => {
       { provider: 'sip', inbound_auth_password: 'p', inbound_allowed_addresses: ['203.0.113.1'] },
     ],
     ['termination credentials without uri', { ...trunk, termination_uri: null }],
+    [
+      'a domain of From without uri',
+      { provider: 'sip', inbound_allowed_addresses: ['203.0.113.1'], termination_from_domain: 'sip.example' },
+    ],
+    ['a domain of From with a port', { ...trunk, termination_from_domain: 'sip.example:5061' }],
     ['a termination uri with a scheme', { ...trunk, termination_uri: 'sip:sip.example.com' }],
     ['an address that is none', { ...trunk, inbound_allowed_addresses: ['trunk.example.com'] }],
     ['a header of another kind', { ...trunk, termination_headers: { Subject: 'x' } }],
@@ -106,6 +111,19 @@ describe('an imported number', () => {
       body,
     });
     expect([changed.status, changed.text]).toEqual([422, expect.stringContaining(text)]);
+  });
+
+  it('has a domain of From from the time it is set until it is replaced without one', async () => {
+    const { body } = await create({ ...trunk, phone_number: fresh() });
+    const put = async (change: object) => {
+      const path = `${numbers}/${body.phone_number_id}/sip-config`;
+      const { provider: _, ...config } = { ...trunk, ...change };
+      return (await api.request('PUT', path, { key: user.key, body: config })).body;
+    };
+    expect(body).not.toHaveProperty('termination_from_domain');
+    const changed = await put({ termination_from_domain: 'sip.example' });
+    expect(changed.termination_from_domain).toBe('sip.example');
+    expect(await put({})).not.toHaveProperty('termination_from_domain');
   });
 
   it('is replaced completely; an empty password keeps the old one, an empty URI makes it inbound-only', async () => {

@@ -2,7 +2,7 @@
  * Imports a number from the user's own carrier: authentication of its inbound calls, and the route for
  * outbound calls.
  */
-import { Button, SimpleGrid, Stack, TagsInput, Text, TextInput } from '@mantine/core';
+import { Button, NativeSelect, SimpleGrid, Stack, TagsInput, Text, TextInput } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { call } from '../api/client.ts';
 import { useChange } from '../api/queries.ts';
@@ -13,10 +13,17 @@ const FIELDS = {
   inbound_auth_username: '',
   inbound_auth_password: '',
   termination_uri: '',
+  termination_transport: 'auto',
+  termination_from_domain: '',
   termination_auth_username: '',
   termination_auth_password: '',
 };
 type Field = keyof typeof FIELDS;
+const TRANSPORTS = [
+  { value: 'auto', label: 'UDP' },
+  { value: 'tcp', label: 'TCP' },
+  { value: 'tls', label: 'TLS, with encrypted audio' },
+];
 
 export function ImportNumber({ onDone }: { onDone: () => void }) {
   const [fields, setFields] = useState(FIELDS);
@@ -77,6 +84,17 @@ export function ImportNumber({ onDone }: { onDone: () => void }) {
           Outbound: leave empty for a number that only receives calls.
         </Text>
         {input('termination_uri', 'Your carrier’s address', { placeholder: 'sip.example.com:5060' })}
+        <SimpleGrid cols={{ base: 1, xs: 2 }}>
+          <NativeSelect
+            label="Transport"
+            data={TRANSPORTS}
+            value={fields.termination_transport}
+            onChange={(event) => setFields({ ...fields, termination_transport: event.currentTarget.value })}
+          />
+          {input('termination_from_domain', 'Domain in From, if the carrier wants one', {
+            placeholder: 'sip.your-company.com',
+          })}
+        </SimpleGrid>
         <SimpleGrid cols={{ base: 1, xs: 2 }}>
           {input('termination_auth_username', 'Username for outbound calls')}
           {input('termination_auth_password', 'Password for outbound calls', { type: 'password' })}
