@@ -165,6 +165,7 @@ export function isSameAudio(a: RtpRemote, b: RtpRemote): boolean {
     a.port === b.port &&
     a.codec === b.codec &&
     a.payloadType === b.payloadType &&
+    a.maxBitRate === b.maxBitRate &&
     a.digitPayloadType === b.digitPayloadType &&
     a.digitClockHz === b.digitClockHz &&
     a.isRtcpMuxed === b.isRtcpMuxed &&
@@ -274,6 +275,7 @@ function findAudio(description: Description, { srtpKey }: Pick<LocalAudio, 'srtp
       address,
       port: section.port,
       ...codec,
+      ...bitRateOf(section, codec),
       ...digitsOf(section, codec.codec),
       sending: !isHeld,
       ...mux,
@@ -323,6 +325,16 @@ function digitsOf(section: Section, codec: RtpCodec): Pick<RtpRemote, 'digitPayl
       return digitClockHz === DIGIT_CLOCK_HZ ? { digitPayloadType } : { digitPayloadType, digitClockHz };
   }
   return { digitPayloadType: null };
+}
+
+/** The peer's limit of Opus; a value outside the range of RFC 7587 §6.1 is ignored. */
+function bitRateOf(
+  section: Section,
+  { codec, payloadType }: Pick<RtpRemote, 'codec' | 'payloadType'>,
+): Pick<RtpRemote, 'maxBitRate'> {
+  const line = section.lines.find((each) => each.startsWith(`a=fmtp:${payloadType} `)) ?? '';
+  const bitRate = Number(/[ ;]maxaveragebitrate=(\d{1,7})(?=[; ]|$)/i.exec(line)?.[1]);
+  return codec === 'opus' && bitRate >= 6_000 && bitRate <= 510_000 ? { maxBitRate: bitRate } : {};
 }
 
 function named(encoding: string): RtpCodec | undefined {

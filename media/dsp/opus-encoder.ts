@@ -20,6 +20,11 @@ export interface OpusSettings {
   readonly expectedLoss?: number;
 }
 
+/** An encoder whose bit rate can change between two frames. */
+export interface OpusEncoder extends Pick<Encoder, 'encode'> {
+  setBitRate(bitRate: number): void;
+}
+
 /** Creates an encoder. Throws for a setting that libopus refuses. */
 export function createOpusEncoder({
   sampleRateHz,
@@ -27,7 +32,7 @@ export function createOpusEncoder({
   bitRate,
   complexity,
   expectedLoss,
-}: OpusSettings): Pick<Encoder, 'encode'> {
+}: OpusSettings): OpusEncoder {
   const encoder = new Encoder({ channels: 1, sample_rate: sampleRateHz, application });
   encoder.ctl(SET.bitRate, bitRate ?? OPUS_AUTO);
   if (complexity !== undefined) encoder.ctl(SET.complexity, complexity);
@@ -35,5 +40,8 @@ export function createOpusEncoder({
     encoder.ctl(SET.inbandCorrection, 1);
     encoder.ctl(SET.expectedLoss, expectedLoss);
   }
-  return encoder;
+  return {
+    encode: (samples) => encoder.encode(samples),
+    setBitRate: (next) => encoder.ctl(SET.bitRate, next),
+  };
 }

@@ -7,6 +7,8 @@ export interface RtpRemote {
   readonly codec: RtpCodec;
   /** Payload type of `codec` in both directions. */
   readonly payloadType: number;
+  /** The most that the peer takes of `codec`, bit/s on average; absent if it does not say. */
+  readonly maxBitRate?: number;
   /** Payload type of telephone-event (RFC 4733), or null if it was not negotiated. */
   readonly digitPayloadType: number | null;
   /** Clock rate of its durations, Hz; 8000 if absent. */

@@ -28,6 +28,8 @@ interface Coder {
   encode(samples: Int16Array, bytes: Uint8Array, offset: number): number;
   /** Decodes one payload; the view is valid until the next call, and empty if decoding fails. */
   decode(payload: Uint8Array): Int16Array;
+  /** Of codecs that have a choice; bit/s. */
+  setBitRate?(bitRate: number): void;
 }
 
 /** Encodes and decodes one stream. */
@@ -56,12 +58,18 @@ export class CodecStream {
     const samples = this.#coder.decode(payload);
     return this.#toLeg?.convert(samples) ?? samples;
   }
+
+  /** The other end takes at most so many bit/s of Opus; null: it does not say. */
+  limitBitRate(maxBitRate: number | null): void {
+    this.#coder.setBitRate?.(Math.min(OPUS_BIT_RATE, maxBitRate ?? OPUS_BIT_RATE));
+  }
 }
 
 /** The codecs of one leg, each with the state of both directions. */
 export class CodecStreams {
   readonly #legRateHz: number;
   readonly #streams = new Map<RtpCodec, CodecStream>();
+  #maxBitRate: number | null = null;
 
   constructor(legRateHz: number) {
     this.#legRateHz = legRateHz;
@@ -71,8 +79,16 @@ export class CodecStreams {
     const existing = this.#streams.get(codec);
     if (existing) return existing;
     const stream = new CodecStream(codec, this.#legRateHz);
+    stream.limitBitRate(this.#maxBitRate);
     this.#streams.set(codec, stream);
     return stream;
+  }
+
+  /** The limit of all streams from the next frame on, as that of one. */
+  limitBitRate(maxBitRate: number | null): void {
+    if (maxBitRate === this.#maxBitRate) return;
+    this.#maxBitRate = maxBitRate;
+    for (const stream of this.#streams.values()) stream.limitBitRate(maxBitRate);
   }
 
   /** Resets all streams. */
@@ -134,6 +150,7 @@ function createOpus(): Coder {
       return offset + packet.length;
     },
     decode: (payload) => decodeOpus(decoder, payload),
+    setBitRate: (bitRate) => encoder.setBitRate(bitRate),
   };
 }
 

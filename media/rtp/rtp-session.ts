@@ -192,6 +192,7 @@ class RtpSession implements TransportLeg, PacedLeg {
   #setRemote(remote: RtpRemote): void {
     if (this.#remote?.codec !== remote.codec || this.#remote.digitPayloadType !== remote.digitPayloadType)
       this.#renegotiate(remote);
+    this.#codecs.limitBitRate(remote.maxBitRate ?? null);
     this.#setKeys(this.#remote?.srtp, remote.srtp);
     const hasPort = Number.isInteger(remote.port) && remote.port > 0 && remote.port <= MAX_PORT;
     // Port 0: the far end refuses the stream (RFC 3264 §6), so nothing can be sent.

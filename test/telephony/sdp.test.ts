@@ -89,6 +89,17 @@ describe('answers to offers (RFC 3264)', () => {
     expect(answer).not.toContain('useinbandfec');
   });
 
+  it.each([
+    ['minptime=20;maxaveragebitrate=20000;useinbandfec=1', 20_000],
+    ['maxaveragebitrate=20000', 20_000],
+    ['maxaveragebitrate=5999', undefined],
+    ['maxaveragebitrate=510001', undefined],
+    ['maxplaybackrate=16000', undefined],
+  ])('of Opus with the parameters %s takes at most %s bit/s (RFC 7587 §6.1)', (parameters, maxBitRate) => {
+    const lines = ['a=rtpmap:96 opus/48000/2', `a=fmtp:96 ${parameters}`];
+    expect(readRemote(sdp('m=audio 4000 RTP/AVP 96', ...lines), local).maxBitRate).toBe(maxBitRate);
+  });
+
   it('accepts telephone events of 8 kHz beside Opus if there are no others', () => {
     const { remote } = answerAudio(
       sdp('m=audio 4000 RTP/AVP 96 97', 'a=rtpmap:96 OPUS/48000/2', 'a=rtpmap:97 telephone-event/8000'),

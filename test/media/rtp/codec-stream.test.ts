@@ -42,8 +42,14 @@ function decodeAll(codec: RtpCodec, payloads: readonly Uint8Array[], rateHz: num
   return Int16Array.from(payloads.flatMap((payload) => [...stream.decode(payload)]));
 }
 
-function encodeAll(codec: RtpCodec, samples: Int16Array, rateHz: number): Uint8Array[] {
+function encodeAll(
+  codec: RtpCodec,
+  samples: Int16Array,
+  rateHz: number,
+  maxBitRate: number | null = null,
+): Uint8Array[] {
   const stream = new CodecStream(codec, rateHz);
+  stream.limitBitRate(maxBitRate);
   const frame = rateHz / 50;
   return Array.from({ length: samples.length / frame }, (_, n) => {
     const bytes = new Uint8Array(1_300);
@@ -83,6 +89,14 @@ describe('codecs of an RTP stream', () => {
     const heard = decodeAll(codec, await payloadsOfFfmpeg(encoder), 16_000);
     expect(heard.length).toBeGreaterThanOrEqual(16_000);
     expect(purity(heard, 16_000)).toBeGreaterThan(0.98);
+  });
+
+  it('Opus keeps to the bit rate that the other end takes', () => {
+    const noise = Int16Array.from({ length: 32_000 }, (_, n) => 8_000 * Math.sin(n * n));
+    const bitsASecond = (limit: number | null) =>
+      (8 * encodeAll('opus', noise, 16_000, limit).reduce((sum, { length }) => sum + length, 0)) / 2;
+    expect(bitsASecond(12_000)).toBeLessThan(13_000);
+    expect(bitsASecond(null)).toBeGreaterThan(18_000);
   });
 
   it('decode an empty or damaged payload as nothing, and continue after it', () => {
