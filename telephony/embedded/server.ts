@@ -86,6 +86,7 @@ export async function startEmbeddedSignalling(options: SignallingOptions): Promi
     throw error;
   });
   const { logger, reportWorkers: report, secret } = options;
+  const ports = { sipPort: transports.port, tlsPort: transports.tlsPort };
   const core: Core = {
     options,
     watch: report ? new AppWatch({ clock, logger, secret, apps: appPort.apps, report }) : null,
@@ -99,14 +100,12 @@ export async function startEmbeddedSignalling(options: SignallingOptions): Promi
     asked: new Map(),
     questions: new TokenBucket(clock, QUESTIONS),
     graceTimers: new Set(),
-    sipPort: transports.port,
-    tlsPort: transports.tlsPort,
+    ...ports,
     send: (text, peer) => transports.send(text, peer),
     isConnected: (peer) => transports.isConnected(peer),
   };
   return {
-    sipPort: transports.port,
-    tlsPort: transports.tlsPort,
+    ...ports,
     appPort: appPort.port,
     metrics: () => ({
       ...metrics,

@@ -187,8 +187,7 @@ export class MetaServer {
     const { number, domain } = this.#business;
     const [, user = '', host = ''] = /^sip:([^@]*)@([^:;]*)/.exec(uriOf(header(invite, 'from'))) ?? [];
     if (tagOf(header(invite, 'to')) !== '') return { status: 500, reason: 'Internal Server Error' };
-    if (user !== number)
-      return { status: 400, reason: 'Asset not found, invalid business phone number' };
+    if (user !== number) return { status: 400, reason: 'Asset not found, invalid business phone number' };
     if (domain !== host && !domain.endsWith(`.${host}`)) {
       const reason = `SIP server ${host} from INVITE does not match any SIP server configured`;
       return { status: 403, reason, headers: [['Warning', `399 ${REALM} "${reason}"`]] };
@@ -224,7 +223,7 @@ export class MetaServer {
     );
   }
 
-  /** The answer to a challenge of the business, by MD5 and for the URI without its transport, as Meta does. */
+  /** The answer to a challenge of the business: by MD5, and for the URI without its transport. */
   #proof(challenged: SipMessage): readonly [string, string] {
     const { number, domain, password } = this.#business;
     const challenges = challenged.headers.get('proxy-authenticate') ?? [];
@@ -248,7 +247,10 @@ export class MetaServer {
       ['Record-Route', `<sip:${this.address};transport=tls;lr>`],
       ['Record-Route', INNER_ROUTE],
       ['Via', `SIP/2.0/TLS ${inner}:5061;branch=z9hG4bKPj${newTag()}`],
-      ['Via', `SIP/2.0/TLS ${inner}:63057;rport=63057;received=2803:6080::1;branch=z9hG4bKPj${newTag()};alias`],
+      [
+        'Via',
+        `SIP/2.0/TLS ${inner}:63057;rport=63057;received=2803:6080::1;branch=z9hG4bKPj${newTag()};alias`,
+      ],
       ['Max-Forwards', '69'],
       ['From', of.from],
       ['To', of.to],

@@ -103,11 +103,7 @@ function platformTrunk({ settings }: Pick<Context, 'settings'>): Trunk {
   };
 }
 
-function ownTrunk(
-  { secretBox }: Pick<Context, 'secretBox'>,
-  sip: NumberSip,
-  phoneNumber: string,
-): Trunk {
+function ownTrunk({ secretBox }: Pick<Context, 'secretBox'>, sip: NumberSip, phoneNumber: string): Trunk {
   const transport = sip.termination_transport ?? 'auto';
   const { termination_from_domain: domain } = sip;
   return {
