@@ -2,14 +2,10 @@
 import { once } from 'node:events';
 import type { TLSSocket } from 'node:tls';
 import { systemClock } from '#base/clock.ts';
-import { resample } from '#media/dsp/pcm.ts';
 import { newSrtpKey } from '#media/rtp/srtp.ts';
 import { openRtpPeer, type RtpPeer } from './rtp-peer.ts';
-import { tone } from './tone.ts';
 
 const SUITE = 'AES_CM_128_HMAC_SHA1_80';
-const RATE_HZ = 8_000;
-const VOICE_HZ = 700;
 const TRACK = '07092115-d151-427e-8722-26c70936b104';
 
 /** Media of a business number: with keys in the description, or as for browsers, which is the default. */
@@ -29,6 +25,7 @@ export interface MetaParties {
 export class MetaAudio {
   readonly #peer: RtpPeer;
   readonly #key = newSrtpKey();
+  #isClosed = false;
 
   private constructor(peer: RtpPeer) {
     this.#peer = peer;
@@ -76,16 +73,16 @@ export class MetaAudio {
   }
 
   /**
-   * Speaks to the business, once a packet of it has arrived: the business has to send the first one. Throws
+   * Sends to the business, once a packet of it has arrived: the business has to send the first one. Throws
    * if its description is not one of protected Opus.
    */
   connect(description: string): void {
-    const [, port = ''] = /^m=audio (\d+) RTP\/SAVP 111\b/m.exec(description) ?? [];
+    const [, port = ''] = /^m=audio (\d+) RTP\/SAVP (?:\d+ )*111\b/m.exec(description) ?? [];
     const [, receiveKey = ''] = /^a=crypto:\d+ AES_CM_128_HMAC_SHA1_80 inline:(\S+)/m.exec(description) ?? [];
     if (port === '' || receiveKey === '' || !/^a=rtpmap:111 opus\/48000\/2\r?$/m.test(description))
       throw new Error(`Meta does not take this description:\n${description}`);
     this.#peer.protect({ suite: SUITE, sendKey: this.#key, receiveKey });
-    void this.#speak(Number(port));
+    void this.#send(Number(port));
   }
 
   /** What the business has said so far, 8 kHz. */
@@ -94,12 +91,15 @@ export class MetaAudio {
   }
 
   close(): void {
-    this.#peer.close();
+    if (!this.#isClosed) this.#peer.close();
+    this.#isClosed = true;
   }
 
-  async #speak(port: number): Promise<void> {
-    while (this.#peer.heard.length === 0) await systemClock.sleep(20);
-    await this.#peer.speak(port, resample(tone(VOICE_HZ, 60_000), RATE_HZ, this.#peer.rateHz));
+  /** A silent room: a tone would pass for the beep of a mailbox. */
+  async #send(port: number): Promise<void> {
+    while (this.#peer.heard.length === 0 && !this.#isClosed) await systemClock.sleep(20);
+    if (this.#isClosed) return;
+    await this.#peer.speak(port, new Int16Array(this.#peer.rateHz));
   }
 }
 

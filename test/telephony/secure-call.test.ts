@@ -76,16 +76,20 @@ describeNeeds(['baresip', 'openssl'])(
       await expect.poll(() => server.metrics().dialogs, PATIENCE).toBe(0);
     }
 
-    it('inbound: audio and keys pass both ways, and the phone sends the BYE', async () => {
-      const call = answeredCall(worker, deps());
-      phone = await dial(`sip:+15550100@127.0.0.1:${server.tlsPort};transport=tls`, tone(PHONE_HZ, 5_000), {
-        security: security(),
-      });
-      const { leg, offer } = await call;
-      expect(transports).toEqual(['tls']);
-      expect(offer).toMatch(/^m=audio \d+ RTP\/SAVP /m);
-      await expectWholeCall(phone, leg);
-    });
+    it.each(['PCMU', 'opus'] as const)(
+      'inbound: %s and keys pass both ways, and the phone sends the BYE',
+      async (codec) => {
+        const call = answeredCall(worker, deps());
+        phone = await dial(`sip:+15550100@127.0.0.1:${server.tlsPort};transport=tls`, tone(PHONE_HZ, 5_000), {
+          codec,
+          security: security(),
+        });
+        const { leg, offer } = await call;
+        expect(transports).toEqual(['tls']);
+        expect(offer).toMatch(/^m=audio \d+ RTP\/SAVP /m);
+        await expectWholeCall(phone, leg);
+      },
+    );
 
     it('outbound: a URI with TLS gets SRTP only, with audio and keys both ways', async () => {
       phone = await answerPhone(tone(PHONE_HZ, 20_000), { security: security() });
