@@ -440,6 +440,10 @@ class _PhoneNumber(TypedDict):
 
 
 class PhoneNumber(_PhoneNumber, total=False):
+    termination_from_domain: str
+    """Host name in From on outbound calls, for carriers that look for it, such as WhatsApp; absent or null,
+    Parley’s own address. Requires a `termination_uri`. Absent from reads until set.
+    """
     sms: PhoneNumberSms
     """The agent that answers text messages to the number; absent without one"""
 
@@ -5874,6 +5878,10 @@ class PhoneNumberCreateRequestSip(_PhoneNumberCreateRequestSip, total=False):
     """
     termination_transport: Literal["auto", "udp", "tcp", "tls"]
     """Transport to your trunk; `auto` lets the signalling choose. Reads null without a `termination_uri`."""
+    termination_from_domain: Union[str, None]
+    """Host name in From on outbound calls, for carriers that look for it, such as WhatsApp; absent or null,
+    Parley’s own address. Requires a `termination_uri`. Absent from reads until set.
+    """
     termination_auth_username: Union[str, None]
     """User name for the digest challenge of your trunk on outbound calls; null, none. Requires a
     `termination_uri`.
@@ -5940,6 +5948,10 @@ class PhoneNumberSetSipConfigRequest(TypedDict, total=False):
     """
     termination_transport: Literal["auto", "udp", "tcp", "tls"]
     """Transport to your trunk; `auto` lets the signalling choose. Reads null without a `termination_uri`."""
+    termination_from_domain: Union[str, None]
+    """Host name in From on outbound calls, for carriers that look for it, such as WhatsApp; absent or null,
+    Parley’s own address. Requires a `termination_uri`. Absent from reads until set.
+    """
     termination_auth_username: Union[str, None]
     """User name for the digest challenge of your trunk on outbound calls; null, none. Requires a
     `termination_uri`.

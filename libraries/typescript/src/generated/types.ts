@@ -446,6 +446,11 @@ export interface PhoneNumber {
   /** Transport to your trunk; `auto` lets the signalling choose. Reads null without a `termination_uri`. */
   termination_transport: 'auto' | 'udp' | 'tcp' | 'tls' | null;
   /**
+   * Host name in From on outbound calls, for carriers that look for it, such as WhatsApp; absent or null,
+   * Parley’s own address. Requires a `termination_uri`. Absent from reads until set.
+   */
+  termination_from_domain?: string | undefined;
+  /**
    * User name for the digest challenge of your trunk on outbound calls; null, none. Requires a
    * `termination_uri`.
    */
@@ -6173,6 +6178,11 @@ export interface PhoneNumberCreateRequestSip {
   /** Transport to your trunk; `auto` lets the signalling choose. Reads null without a `termination_uri`. */
   termination_transport?: 'auto' | 'udp' | 'tcp' | 'tls' | undefined;
   /**
+   * Host name in From on outbound calls, for carriers that look for it, such as WhatsApp; absent or null,
+   * Parley’s own address. Requires a `termination_uri`. Absent from reads until set.
+   */
+  termination_from_domain?: string | null | undefined;
+  /**
    * User name for the digest challenge of your trunk on outbound calls; null, none. Requires a
    * `termination_uri`.
    */
@@ -6245,6 +6255,11 @@ export interface PhoneNumberSetSipConfigRequest {
   termination_uri?: string | null | undefined;
   /** Transport to your trunk; `auto` lets the signalling choose. Reads null without a `termination_uri`. */
   termination_transport?: 'auto' | 'udp' | 'tcp' | 'tls' | undefined;
+  /**
+   * Host name in From on outbound calls, for carriers that look for it, such as WhatsApp; absent or null,
+   * Parley’s own address. Requires a `termination_uri`. Absent from reads until set.
+   */
+  termination_from_domain?: string | null | undefined;
   /**
    * User name for the digest challenge of your trunk on outbound calls; null, none. Requires a
    * `termination_uri`.

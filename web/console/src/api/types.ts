@@ -693,6 +693,7 @@ export type PhoneNumber = {
   inbound_allowed_addresses: string[];
   termination_uri: string | null;
   termination_transport: "auto" | "udp" | "tcp" | "tls" | null;
+  termination_from_domain?: string;
   termination_auth_username: string | null;
   termination_headers: Record<string, string>;
   sms?: {
