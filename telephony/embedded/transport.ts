@@ -284,6 +284,7 @@ function peerOf(socket: Socket, transport: Peer['transport']): Peer {
   };
 }
 
-function keyOf(peer: Peer): string {
-  return `${peer.transport}:${peer.address}:${peer.port}${peer.name === undefined ? '' : `/${peer.name}`}`;
+function keyOf({ transport, address, port, name, mustBePublic }: Peer): string {
+  const checks = [name === undefined ? '' : `/${name}`, mustBePublic ? '/public' : ''];
+  return `${transport}:${address}:${port}${checks.join('')}`;
 }

@@ -1,9 +1,9 @@
 /** Third-party connections over TCP and TLS: which stay open, and for how long. */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { connect as tlsConnect } from 'node:tls';
+import { createServer as createTlsServer, connect as tlsConnect } from 'node:tls';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { openTransports, type Transports } from '#telephony/embedded/transport.ts';
+import { openTransports, type Peer, type Transports } from '#telephony/embedded/transport.ts';
 import { makeCertificate, type TestCertificate } from '#test/fakes/certificate.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 import { freeUdpPort } from '#test/free-port.ts';
@@ -182,5 +182,35 @@ describe('a connection to the SIP port', () => {
     await clock.advance(30_000);
     await closed;
     expect(await isServed(secure())).toBe(true);
+  });
+});
+
+describe('a connection over TLS to a name', () => {
+  it('security 12: is not made for a name of a peer that has a private address', async () => {
+    const far = createTlsServer({ cert: certificate.certificate, key: certificate.key });
+    far.on('secureConnection', (socket) => socket.resume().on('error', () => undefined));
+    far.listen(0, '127.0.0.1');
+    await once(far, 'listening');
+    const { port } = far.address() as AddressInfo;
+    const unreachable = Promise.withResolvers<Peer>();
+    const ours = await openTransports({
+      host: '127.0.0.1',
+      port: 0,
+      tls: { ...certificate, port: 0, authorities: certificate.certificate },
+      clock,
+      onMessage: () => true,
+      onUnreachable: unreachable.resolve,
+    });
+    try {
+      const peer = { transport: 'tls', address: 'localhost', port } as const;
+      ours.send(OPTIONS, peer);
+      await once(far, 'secureConnection');
+      const itsPeer = { ...peer, mustBePublic: true };
+      ours.send(OPTIONS, itsPeer);
+      expect(await unreachable.promise).toBe(itsPeer);
+    } finally {
+      await ours.close();
+      far.close();
+    }
   });
 });
