@@ -159,22 +159,26 @@ export function passedHeaders(message: SipMessage, alsoOwn: readonly string[] = 
 }
 
 /**
- * Destination of a URI; null if the URI is invalid, or secure while TLS is disabled. Host names are left for
- * the socket to resolve. `tls-name`, a parameter of our own, is the name the certificate must match.
+ * Destination of a URI that we have written. `tls-name`, a parameter of our own, is the name the certificate
+ * must match.
  */
 export function peerOf(core: Core, uri: string): Peer | null {
+  const peer = namedPeer(core, uri);
+  const name = peer?.transport === 'tls' ? /;tls-name=([^;?>\s]+)/i.exec(uri)?.[1] : undefined;
+  return peer && name !== undefined ? { ...peer, name } : peer;
+}
+
+/**
+ * Destination of any URI; null if the URI is invalid, or secure while TLS is disabled. Host names are left for
+ * the socket to resolve.
+ */
+function namedPeer(core: Core, uri: string): Peer | null {
   const parsed = parseUri(uri);
   if (!parsed) return null;
   const isSecure = /^sips:/i.test(uri) || parsed.transport === 'tls';
   if (isSecure && core.tlsPort === null) return null;
   const transport = isSecure ? 'tls' : parsed.transport === 'tcp' ? 'tcp' : 'udp';
-  const name = isSecure ? /;tls-name=([^;?>\s]+)/i.exec(uri)?.[1] : undefined;
-  return {
-    transport,
-    address: parsed.host,
-    port: parsed.port ?? defaultPort(transport),
-    ...(name === undefined ? {} : { name }),
-  };
+  return { transport, address: parsed.host, port: parsed.port ?? defaultPort(transport) };
 }
 
 /**
@@ -182,19 +186,22 @@ export function peerOf(core: Core, uri: string): Peer | null {
  * used if there is one to that address. If the destination is a host name or invalid, the request goes to the
  * address the peer last sent from. The same applies if a peer on the public internet names a private address:
  * that is behind its NAT, or a machine of our own network it must not reach. Nobody listens at the far end of
- * a connection that the caller had opened and that is gone: then a name counts too, if TLS proves it.
+ * a connection that the caller had opened and that is gone: then a name counts too, if TLS proves it. What was
+ * sent over TLS, such as the keys of the audio, is not sent without it.
  */
 export function dialogPeer(core: Core, dialog: Dialog): Peer {
   const { peer, isServer, routes } = dialog;
   const [first] = routes;
-  const next = peerOf(core, first === undefined ? dialog.target : uriOf(first));
+  const next = namedPeer(core, first === undefined ? dialog.target : uriOf(first));
+  if (next === null) return peer;
   const isGone = isServer && !core.isConnected(peer);
-  const isSame = first === undefined || next?.address === peer.address;
-  if (next === null || (peer.transport !== 'udp' && !isGone && isSame)) return peer;
-  const isPublic = isPublicAddress(peer.address);
-  if (isIP(next.address) === 0)
-    return isGone && next.transport === 'tls' ? { ...next, ...(isPublic && { mustBePublic: true }) } : peer;
-  return isPublicAddress(next.address) || !isPublic ? next : peer;
+  const isProven = next.transport === 'tls';
+  const isSame = first === undefined || next.address === peer.address;
+  const isLeft = isGone && (isProven || peer.transport !== 'tls');
+  if (peer.transport !== 'udp' && isSame && !isLeft) return peer;
+  const mustBePublic = isPublicAddress(peer.address);
+  if (isIP(next.address) === 0) return isGone && isProven ? { ...next, mustBePublic } : peer;
+  return isPublicAddress(next.address) || !mustBePublic ? next : peer;
 }
 
 /** Builds a request within a dialog. */

@@ -134,7 +134,8 @@ export function contactUri(message: Pick<SipMessage, 'headers'>): string | null 
 export function parseUri(
   uri: string,
 ): { user: string; host: string; port: number | null; transport: string | null } | null {
-  if (/[\r\n]/.test(uri)) return null;
+  // A host with a NUL makes the socket throw.
+  if (/[\r\n\0]/.test(uri)) return null;
   const match = /^sips?:(?:([^@]*)@)?(\[[0-9a-fA-F:.]+\]|[^:;?>\s[\]]+)(?::(\d{1,5}))?(.*)$/is.exec(uri);
   if (!match) return null;
   const port = match[3] === undefined ? null : Number(match[3]);

@@ -19,7 +19,10 @@ export interface Peer {
   readonly port: number;
   /** Over TLS: the name the certificate must match, if it is not the address itself. */
   readonly name?: string;
-  /** The address is a name that a peer has written: it may stand for public addresses only. */
+  /**
+   * Set if the address is a name that a peer has written. True: it may stand for public addresses only. What
+   * arrives from there has the address that the name stood for as its source: a name says nothing.
+   */
   readonly mustBePublic?: boolean;
 }
 
@@ -177,6 +180,7 @@ class BoundTransports implements Transports {
     socket.once(peer.transport === 'tls' ? 'secureConnect' : 'connect', () => {
       isOpen = true;
       socket.setTimeout(0);
+      if (peer.mustBePublic !== undefined) this.#hold(socket, peerOf(socket, peer.transport));
     });
     socket.once('timeout', () => socket.destroy());
     this.#connections.add(keyOf(peer), socket);
@@ -207,16 +211,14 @@ class BoundTransports implements Transports {
 
   #read(socket: Socket, peer: Peer): void {
     const key = keyOf(peer);
-    this.#sockets.set(key, socket);
+    this.#hold(socket, peer);
     socket.setNoDelay(true);
     socket.on('error', () => undefined);
-    socket.on('close', () => {
-      if (this.#sockets.get(key) === socket) this.#sockets.delete(key);
-    });
     const stream = new MessageStream();
     socket.on('data', (chunk) => {
+      const source = peer.mustBePublic === undefined ? peer : peerOf(socket, peer.transport);
       for (const { text, isBroken } of stream.take(chunk)) {
-        const isMessage = this.#options.onMessage(text, peer);
+        const isMessage = this.#options.onMessage(text, source);
         this.#connections.heard(key, { isWhole: isMessage && !isBroken, isPartial: isBroken });
         if (!isBroken) continue;
         socket.removeAllListeners('data');
@@ -224,6 +226,15 @@ class BoundTransports implements Transports {
         socket.end();
       }
       this.#connections.heard(key, { isWhole: false, isPartial: stream.isPartial });
+    });
+  }
+
+  /** Messages to this peer go over this connection while it lasts. */
+  #hold(socket: Socket, peer: Peer): void {
+    const key = keyOf(peer);
+    this.#sockets.set(key, socket);
+    socket.on('close', () => {
+      if (this.#sockets.get(key) === socket) this.#sockets.delete(key);
     });
   }
 }
@@ -285,6 +296,7 @@ function peerOf(socket: Socket, transport: Peer['transport']): Peer {
 }
 
 function keyOf({ transport, address, port, name, mustBePublic }: Peer): string {
-  const checks = [name === undefined ? '' : `/${name}`, mustBePublic ? '/public' : ''];
-  return `${transport}:${address}:${port}${checks.join('')}`;
+  const proven = name === undefined ? '' : `/${name}`;
+  const written = mustBePublic === undefined ? '' : mustBePublic ? '/public' : '/any';
+  return `${transport}:${address}:${port}${proven}${written}`;
 }

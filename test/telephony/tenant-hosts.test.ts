@@ -263,11 +263,26 @@ describe('a request inside a dialog', () => {
 
     it('security 12: goes to no private address by that name, unless the caller has one', () => {
       expect(sentTo(call('203.0.114.7', ROUTE), false).mustBePublic).toBe(true);
-      expect(sentTo(call('10.0.0.1', ROUTE), false).mustBePublic).toBeUndefined();
+      expect(sentTo(call('10.0.0.1', ROUTE), false).mustBePublic).toBe(false);
     });
 
     it('does not go to a name without TLS, which nothing proves', () => {
       expect(sentTo(call('203.0.114.7', '<sip:edge.example;transport=tcp;lr>'), false)).toEqual(peer);
+    });
+
+    it('security 12: is proven by no other name than that of its route', () => {
+      const route = '<sip:edge.example;transport=tls;tls-name=other.example;lr>';
+      expect(sentTo(call('203.0.114.7', route), false).name).toBeUndefined();
+    });
+
+    it('security 14: does not go to a name that no socket takes', () => {
+      expect(sentTo(call('203.0.114.7', '<sip:edge\0.example;transport=tls;lr>'), false)).toEqual(peer);
+    });
+
+    it('is not sent without TLS to the Contact of a call over TLS', () => {
+      const to = (target: string) => ({ ...call('203.0.114.7', ''), routes: [], target });
+      expect(sentTo(to('sip:u@203.0.114.8'), false)).toEqual(peer);
+      expect(sentTo(to('sip:u@203.0.114.8;transport=tls'), false).address).toBe('203.0.114.8');
     });
   });
 

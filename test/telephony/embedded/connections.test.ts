@@ -1,9 +1,14 @@
 /** Third-party connections over TCP and TLS: which stay open, and for how long. */
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, connect as tlsConnect } from 'node:tls';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { openTransports, type Peer, type Transports } from '#telephony/embedded/transport.ts';
+import {
+  openTransports,
+  type Peer,
+  type TransportOptions,
+  type Transports,
+} from '#telephony/embedded/transport.ts';
 import { makeCertificate, type TestCertificate } from '#test/fakes/certificate.ts';
 import { ManualClock } from '#test/fakes/manual-clock.ts';
 import { freeUdpPort } from '#test/free-port.ts';
@@ -185,32 +190,70 @@ describe('a connection to the SIP port', () => {
   });
 });
 
-describe('a connection over TLS to a name', () => {
-  it('security 12: is not made for a name of a peer that has a private address', async () => {
+describe('a connection over TLS to a name of a peer', () => {
+  it('security 12: is not made if the name has a private address', async () => {
+    const { far, port } = await listenFar((socket) => socket.resume());
+    const unreachable = Promise.withResolvers<Peer>();
+    const ours = await openTo(far, { onUnreachable: unreachable.resolve });
+    const peer = { transport: 'tls', address: 'localhost', port } as const;
+    ours.send(OPTIONS, peer);
+    await once(far, 'secureConnection');
+    const itsPeer = { ...peer, mustBePublic: true };
+    ours.send(OPTIONS, itsPeer);
+    expect(await unreachable.promise).toBe(itsPeer);
+  });
+
+  it('security 12: has the address as the source of its messages, and takes the answers to them', async () => {
+    const answered = Promise.withResolvers<string>();
+    const { far, port } = await listenFar((socket) => {
+      socket.once('data', () => {
+        socket.write(OPTIONS);
+        socket.once('data', (answer) => answered.resolve(String(answer)));
+      });
+    });
+    const ours = await openTo(far, {
+      onMessage: (_, source) => {
+        ours.send(`to ${source.address}:${source.port}`, source);
+        return true;
+      },
+    });
+    ours.send(OPTIONS, { transport: 'tls', address: 'localhost', port, mustBePublic: false });
+    expect(await answered.promise).toBe(`to 127.0.0.1:${port}`);
+  });
+
+  let closing: (() => unknown)[];
+  beforeEach(() => {
+    closing = [];
+  });
+  afterEach(async () => {
+    for (const close of closing) await close();
+  });
+
+  async function listenFar(onSocket: (socket: Socket) => void): Promise<{ far: Server; port: number }> {
     const far = createTlsServer({ cert: certificate.certificate, key: certificate.key });
-    far.on('secureConnection', (socket) => socket.resume().on('error', () => undefined));
+    far.on('secureConnection', (socket) => onSocket(socket.on('error', () => undefined)));
     far.listen(0, '127.0.0.1');
     await once(far, 'listening');
-    const { port } = far.address() as AddressInfo;
-    const unreachable = Promise.withResolvers<Peer>();
+    return { far, port: (far.address() as AddressInfo).port };
+  }
+
+  async function openTo(
+    far: Server,
+    on: Partial<Pick<TransportOptions, 'onMessage' | 'onUnreachable'>>,
+  ): Promise<Transports> {
     const ours = await openTransports({
       host: '127.0.0.1',
       port: 0,
       tls: { ...certificate, port: 0, authorities: certificate.certificate },
       clock,
       onMessage: () => true,
-      onUnreachable: unreachable.resolve,
+      onUnreachable: () => undefined,
+      ...on,
     });
-    try {
-      const peer = { transport: 'tls', address: 'localhost', port } as const;
-      ours.send(OPTIONS, peer);
-      await once(far, 'secureConnection');
-      const itsPeer = { ...peer, mustBePublic: true };
-      ours.send(OPTIONS, itsPeer);
-      expect(await unreachable.promise).toBe(itsPeer);
-    } finally {
-      await ours.close();
-      far.close();
-    }
-  });
+    closing.push(
+      () => ours.close(),
+      () => far.close(),
+    );
+    return ours;
+  }
 });
