@@ -169,8 +169,8 @@ export function peerOf(core: Core, uri: string): Peer | null {
 }
 
 /**
- * Destination of any URI; null if the URI is invalid, or secure while TLS is disabled. Host names are left for
- * the socket to resolve.
+ * Destination of any URI; null if the URI is invalid, or secure while TLS is disabled. Host names are left
+ * for the socket to resolve.
  */
 function namedPeer(core: Core, uri: string): Peer | null {
   const parsed = parseUri(uri);
@@ -186,8 +186,8 @@ function namedPeer(core: Core, uri: string): Peer | null {
  * used if there is one to that address. If the destination is a host name or invalid, the request goes to the
  * address the peer last sent from. The same applies if a peer on the public internet names a private address:
  * that is behind its NAT, or a machine of our own network it must not reach. Nobody listens at the far end of
- * a connection that the caller had opened and that is gone: then a name counts too, if TLS proves it. What was
- * sent over TLS, such as the keys of the audio, is not sent without it.
+ * a connection that the caller had opened and that is gone: then a name counts too, if TLS proves it, and so
+ * does the target; after a call over TLS only one with TLS, because requests have the keys of the audio.
  */
 export function dialogPeer(core: Core, dialog: Dialog): Peer {
   const { peer, isServer, routes } = dialog;
