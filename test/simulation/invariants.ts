@@ -134,12 +134,11 @@ function gapViolations(call: SimulatedCall): string[] {
 }
 
 /** A caller who reconnects hears the agent resume, or gets an answer to their earlier words. */
-function returnViolations({ acts, endedMs, live, outages, played }: SimulatedCall): string[] {
+function returnViolations({ acts, endedMs, live, outages, spokenMs }: SimulatedCall): string[] {
   return outages.flatMap(({ backMs, lostMs, wasTalking }) => {
     const isBy = (time: number | null) =>
       time !== null && time >= backMs && time <= backMs + LONGEST_RETURN_MS;
-    const isFollowed =
-      played.some(({ startedMs }) => isBy(startedMs)) || acts.some(({ atMs }) => isBy(atMs)) || isBy(endedMs);
+    const isFollowed = spokenMs.some(isBy) || acts.some(({ atMs }) => isBy(atMs)) || isBy(endedMs);
     const last = live.findLast(
       ({ atMs, event }) =>
         atMs <= lostMs &&
@@ -149,8 +148,7 @@ function returnViolations({ acts, endedMs, live, outages, played }: SimulatedCal
     );
     const isOwed =
       wasTalking ||
-      (last !== undefined &&
-        !played.some(({ startedMs }) => startedMs !== null && startedMs >= last.atMs && startedMs <= lostMs));
+      (last !== undefined && !spokenMs.some((startedMs) => startedMs >= last.atMs && startedMs <= lostMs));
     return isOwed && !isFollowed && backMs !== Number.POSITIVE_INFINITY
       ? [`nothing followed the caller's return at ${backMs}`]
       : [];

@@ -35,6 +35,8 @@ export interface SimulatedCall {
   readonly flightLog: readonly Uint8Array[];
   readonly effects: readonly Effect[];
   readonly played: readonly PlayedReply[];
+  /** When the words of each reply began, under a worker that died as well. */
+  readonly spokenMs: readonly number[];
   readonly legViolations: readonly string[];
   readonly stepViolations: readonly string[];
   readonly acts: readonly CallerAct[];
@@ -262,6 +264,7 @@ export async function simulateCall(seed: number, given: Given = {}): Promise<Sim
     flightLog,
     effects,
     played: line.playedAfter((takeover as TakenOver | null)?.lostMs ?? 0),
+    spokenMs: line.playedAfter(0).flatMap(({ startedMs }) => startedMs ?? []),
     legViolations: line.violations,
     stepViolations,
     acts: [
