@@ -9,18 +9,24 @@ const ANSWER_MS = 3_000;
 
 /** One extension; receives the events of its leg. */
 export class ExtensionPress {
-  /** Resolves when the keys have been sent, cannot be, or the person has hung up. */
+  /** Resolves when the keys have been sent, cannot be, are not wanted any more, or the person has hung up. */
   readonly over: Promise<void>;
   readonly #settle: () => void;
 
-  constructor({ clock, leg }: { readonly clock: Clock; readonly leg: Leg }, extension: string) {
+  constructor(
+    { clock, leg, signal }: { readonly clock: Clock; readonly leg: Leg; readonly signal: AbortSignal },
+    extension: string,
+  ) {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = clock.after(longestPressMs(extension) + ANSWER_MS, () => {
+    const giveUp = () => {
       leg.send({ do: 'dropDigits' });
-      resolve();
-    });
+      this.#settle();
+    };
+    const timer = clock.after(longestPressMs(extension) + ANSWER_MS, giveUp);
+    signal.addEventListener('abort', giveUp, { once: true });
     this.#settle = () => {
       timer.cancel();
+      signal.removeEventListener('abort', giveUp);
       resolve();
     };
     this.over = promise;

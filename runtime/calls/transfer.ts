@@ -236,14 +236,16 @@ class RunningTransfer implements Transfer {
       }),
     );
     await this.#dialExtension(result.leg, route);
-    if (!this.#abort.signal.aborted) return result;
+    if (this.#human && !this.#abort.signal.aborted) return result;
     this.#hangUpHuman();
+    this.#failed(DECLINED.hung_up);
     return null;
   }
 
   async #dialExtension(leg: Leg, { extension }: TransferRoute): Promise<void> {
-    if (extension === undefined) return;
-    this.#extension = new ExtensionPress({ clock: this.#deps.clock, leg }, extension);
+    const { signal } = this.#abort;
+    if (extension === undefined || signal.aborted || !this.#human) return;
+    this.#extension = new ExtensionPress({ clock: this.#deps.clock, leg, signal }, extension);
     await this.#extension.over;
   }
 

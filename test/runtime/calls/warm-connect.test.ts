@@ -38,6 +38,17 @@ it('the caller returns to the agent when the person hangs up at the moment of th
   ]);
 });
 
+it.each<[string, (human: SimulatedLeg, clock: SimulatedClock) => void]>([
+  ['before it is dialled', (human) => human.close('remote')],
+  ['while it is dialled', (human, clock) => clock.after(900, () => human.close('remote'))],
+])('a person behind an extension who hangs up %s is not briefed', async (_, onAnswer) => {
+  const { facts, played } = await transferTo('confirm', EARS, onAnswer, { extension: ',,204#' });
+  expect(facts).toEqual([
+    { type: 'transfer.finished', isDone: false, message: 'The person was reached and hung up.' },
+  ]);
+  expect(played).toBe(0);
+});
+
 it('the briefing is made for this caller; the repeated question is the same in every call', async () => {
   const { lines } = await transferTo('confirm', EARS, () => undefined);
   const { declined, question } = consultPhrases('en');
@@ -67,7 +78,8 @@ it('the person is reported again when another SIP server has their dialog', asyn
 async function transferTo(
   warm_connect: string,
   recognizer: Recognizer | null,
-  onAnswer: (human: SimulatedLeg) => void,
+  onAnswer: (human: SimulatedLeg, clock: SimulatedClock) => void,
+  ofRoute: { readonly extension?: string } = {},
 ): Promise<{
   readonly facts: readonly TurnFact[];
   readonly played: number;
@@ -98,8 +110,10 @@ async function transferTo(
       isNamed = before;
     }
   };
+  const plan = planOf({ conversation: { transfer_destinations: [{ mode: 'warm', warm_connect }] } });
+  Object.assign(plan.transfer?.routes[0] ?? {}, ofRoute);
   startTransfer({
-    plan: planOf({ conversation: { transfer_destinations: [{ mode: 'warm', warm_connect }] } }),
+    plan,
     clock,
     logger: pino({ level: 'silent' }),
     caller: openLeg(),
@@ -115,7 +129,7 @@ async function transferTo(
         remoteSdp: '',
       };
       const dialog = { sipCallId: 'y', localTag: '', remoteTag: '', ...party, routeSet: [], localCseq: 1 };
-      onAnswer(human);
+      onAnswer(human, clock);
       // Events of the leg arrive before anyone listens.
       await clock.sleep(5);
       return {
