@@ -202,8 +202,25 @@ describe('keys', () => {
     ],
   ])('are on record as cut off if %s', (_, fact, reason) => {
     const script = asked().take(press('12'), generated, fact);
-    expect(results(script)).toEqual([['failed', 'The call ended before all keys were pressed.']]);
+    expect(results(script)).toEqual([['failed', 'Cut off before all keys were pressed.']]);
     expect(script.last('hangUp')?.reason).toBe(reason);
+  });
+
+  it('are cut off by a colleague who takes the call over', () => {
+    const script = asked().take(press('1,2'), generated).after(300).take({ type: 'colleague.took_over' });
+    expect(script.all('dropKeys')).toHaveLength(1);
+    expect(script.all('yield')).toHaveLength(1);
+    expect(results(script.take(sent))).toEqual([['failed', 'Cut off before all keys were pressed.']]);
+  });
+
+  it('are cut off by the beep of a mailbox, so that the message is not left while they are sent', () => {
+    const voicemail = { action: 'leave_message', message: 'Your cake is ready.' } as const;
+    const script = asked({ voicemail }).say('for refills press two').take(press('1,2'), generated);
+    expect(pressed(script)).toEqual(['1,2']);
+    script.after(300).take({ type: 'tone.heard', tone: 'beep' });
+    expect(script.last('say')?.text).toBe('Your cake is ready.');
+    expect(script.all('dropKeys')).toHaveLength(1);
+    expect(results(script.take(sent))).toEqual([['failed', 'Cut off before all keys were pressed.']]);
   });
 });
 
@@ -249,6 +266,6 @@ describe('an extension', () => {
   it('ends with the far end: the call was answered, so it is not cancelled', () => {
     const script = outbound().take({ type: 'leg.closed', reason: 'remote' });
     expect(script.last('hangUp')?.reason).toBe('user_hangup');
-    expect(results(script)).toEqual([['failed', 'The call ended before all keys were pressed.']]);
+    expect(results(script)).toEqual([['failed', 'Cut off before all keys were pressed.']]);
   });
 });

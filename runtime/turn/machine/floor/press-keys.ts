@@ -18,16 +18,16 @@ const NO_KEYS =
   'minute of pauses.';
 const ONE_PRESS = 'Not pressed: a reply presses keys once. Put all of them into one call, with pauses.';
 const NO_LINE = 'Not all keys could be pressed: the line takes no audio at the moment.';
-const CALL_OVER = 'The call ended before all keys were pressed.';
+const CUT_OFF = 'Cut off before all keys were pressed.';
 /** Time for the leg to answer, beyond that of the keys. */
 const ANSWER_MS = 3_000;
 
 /** How a press ended, for the timeline and the model. */
-export type PressOutcome = 'pressed' | 'no_line' | 'call_over';
+export type PressOutcome = 'pressed' | 'no_line' | 'cut_off';
 const TEXTS: Readonly<Record<PressOutcome, string>> = {
   pressed: PRESSED,
   no_line: NO_LINE,
-  call_over: CALL_OVER,
+  cut_off: CUT_OFF,
 };
 
 /** The latest end of a press that begins now. */
@@ -99,12 +99,12 @@ export function settleExtension(draft: Draft, sinceMs: number, outcome: PressOut
   });
 }
 
-/** The call ends while keys are being pressed. */
+/** The agent loses the call while keys are being pressed: it ends, or a colleague or a mailbox has it. */
 export function abandonPress(draft: Draft): void {
   const { phase } = draft;
-  if (phase.is === 'pressing') settlePress(draft, phase, 'call_over');
+  if (phase.is === 'pressing') settlePress(draft, phase, 'cut_off');
   if (phase.is === 'connecting' && phase.extension)
-    settleExtension(draft, phase.extension.sinceMs, 'call_over');
+    settleExtension(draft, phase.extension.sinceMs, 'cut_off');
 }
 
 function settle(

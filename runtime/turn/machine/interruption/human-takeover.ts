@@ -10,6 +10,7 @@ import { endFromOutside } from '../ending/ending.ts';
 import { eventTurn } from '../floor/event-turn.ts';
 import { clearUtterance, closeAnswer, dropPendingGeneration, recordHeard } from '../floor/floor.ts';
 import { answerOf } from '../floor/generating.ts';
+import { abandonPress } from '../floor/press-keys.ts';
 import { enter } from '../phases.ts';
 import type { TurnInput } from '../turn-inputs.ts';
 import type { Phase, Turn } from '../turn-state.ts';
@@ -19,15 +20,25 @@ type WithHuman = Extract<Phase, { is: 'withHuman' }>;
 /** Characters of the talk given to the model, from its end. */
 const TALK_CHARS = 4_000;
 
+/** Phases in which a colleague can have the call. */
+const TAKEABLE: ReadonlySet<Phase['is']> = new Set([
+  'menu',
+  'listening',
+  'answering',
+  'speaking',
+  'paused',
+  'clearing',
+  'pressing',
+]);
+
 /**
  * A colleague asks for the call. Ignored while the call is being connected, transferred or ended, or is in a
  * mailbox.
  */
 export function onHumanTakeover(draft: Draft): void {
+  if (!TAKEABLE.has(draft.phase.is)) return;
+  abandonPress(draft);
   const { phase, speculation, waiting } = draft;
-  const agentHasFloor =
-    phase.is === 'listening' || phase.is === 'answering' || phase.is === 'speaking' || phase.is === 'paused';
-  if (!agentHasFloor && phase.is !== 'clearing' && phase.is !== 'menu') return;
   explain(draft, { about: 'interruption', rule: 'taken_over', anchorMs: draft.atMs, deadlineMs: draft.atMs });
   stopTimers(draft, 'keypad', 'unheard');
   if (speculation) emit(draft, { do: 'discard', replyId: speculation.generation.replyId });

@@ -11,6 +11,7 @@ import { beginEnding, stopListening } from '../ending/ending.ts';
 import { eventTurn } from '../floor/event-turn.ts';
 import { clearUtterance, dropPendingGeneration, recordHeard } from '../floor/floor.ts';
 import { answerOf, changeGeneration, newAnswer, setAnswer, startGeneration } from '../floor/generating.ts';
+import { abandonPress } from '../floor/press-keys.ts';
 import { enter, restartDeadline, startPhaseTimer } from '../phases.ts';
 import type { TurnInput } from '../turn-inputs.ts';
 import type { Answer, Phase, Screening } from '../turn-state.ts';
@@ -188,6 +189,7 @@ function onMachine(draft: Draft, greeting: Greeting, rule: string): void {
 
 /** Stops whatever the agent was saying to the machine. */
 function leaveFloor(draft: Draft): Voicemail['cut'] {
+  abandonPress(draft);
   const { phase } = draft;
   const audible = 'utterance' in phase ? phase.utterance : null;
   stopListening(draft, { isForGood: false });
