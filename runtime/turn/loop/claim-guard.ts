@@ -6,6 +6,7 @@ export class ClaimGuard {
   readonly #claims: (text: string) => boolean;
   #held: Piece[] = [];
   #hasPressed = false;
+  #isWritten = false;
 
   constructor(claims: (text: string) => boolean) {
     this.#claims = claims;
@@ -13,7 +14,7 @@ export class ClaimGuard {
 
   /** Keeps a piece that must not be said yet. */
   holds(piece: Piece): boolean {
-    const isHeld = !this.#hasPressed && (this.#held.length > 0 || this.#claims(piece.text));
+    const isHeld = this.#held.length > 0 || (!this.#hasPressed && this.#claims(piece.text));
     if (isHeld) this.#held.push(piece);
     return isHeld;
   }
@@ -26,5 +27,18 @@ export class ClaimGuard {
   /** The pieces to say now. */
   release(): Piece[] {
     return this.#held.splice(0);
+  }
+
+  /** The model has finished. */
+  end(): void {
+    this.#isWritten = true;
+  }
+
+  /**
+   * No more pieces are to be said. Those of a reply that presses keys are released once its turn is taken,
+   * which may be after its end.
+   */
+  get isOver(): boolean {
+    return this.#isWritten && !(this.#hasPressed && this.#held.length > 0);
   }
 }

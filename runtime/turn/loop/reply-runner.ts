@@ -16,6 +16,7 @@ import {
   ModelError,
   type ToolCall,
 } from '../../llm/llm.ts';
+import { shownKeysOf } from '../../tools/press-keys.ts';
 import type { Effect } from '../machine/turn-effects.ts';
 import type { ToolMode, TurnFact } from '../machine/turn-inputs.ts';
 import { ClaimGuard } from './claim-guard.ts';
@@ -143,15 +144,15 @@ export class ReplyRunner {
   }
 
   play(replyId: string): void {
-    const run = this.#runs.get(replyId);
-    if (!run) return;
-    run.voice.play();
+    this.#runs.get(replyId)?.voice.play();
   }
 
   /** Says the pieces that were held. */
   release(replyId: string): void {
     const run = this.#runs.get(replyId);
-    run?.voice.add(...run.guard.release());
+    if (!run) return;
+    run.voice.add(...run.guard.release());
+    if (run.guard.isOver) run.voice.complete();
   }
 
   holdBack(replyId: string): void {
@@ -291,7 +292,8 @@ export class ReplyRunner {
     const finish = (fact: TurnFact) =>
       within(() => {
         accept(fact);
-        run.voice.complete();
+        run.guard.end();
+        if (run.guard.isOver) run.voice.complete();
       });
     try {
       const asked = await request(effect, signal);
@@ -318,7 +320,7 @@ export class ReplyRunner {
     const { mode, source } = traits(given.toolName);
     const unique = this.#callIds.unique(given);
     const call = mode === 'keys' && keys ? keys.hide(unique) : unique;
-    if (mode === 'keys') guard.press();
+    if (mode === 'keys' && shownKeysOf(call.input) !== null) guard.press();
     accept({ type: 'reply.tool_called', replyId, call, mode, source });
   }
 

@@ -66,6 +66,18 @@ describe('an agent that may press keys', () => {
     expect(messages().at(-1)).toBe('assistant: I press four.');
     expect(leg.pressed).toHaveLength(1);
   });
+
+  it('says so, and presses them, when the reply was complete before it could be said', async () => {
+    const { openLeg, messages, reply, run } = setUp(
+      testPlan({ prompt: { first_message_mode: 'prompt' } }, { press_keys: { hide_keys: false } }),
+    );
+    reply.splice(0, 1, { type: 'text', text: 'I press four. One moment.' }, PRESS);
+    await run(1_000);
+    const leg = openLeg();
+    await run(5_000);
+    expect(messages()).toEqual(['assistant: I press four. One moment.']);
+    expect(leg.pressed.map(({ keys }) => keys)).toEqual(['4w711#']);
+  });
 });
 
 describe('hidden keys', () => {
