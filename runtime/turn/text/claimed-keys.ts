@@ -1,6 +1,6 @@
 /**
- * Whether the agent says that it presses keys: "I have pressed two", "I'll press 2 now". Questions, offers
- * and what others press do not count. Pure, and linear in the length of the text.
+ * Whether the agent says that it presses keys: "I have pressed two", "I'll press 2 now". Questions, offers,
+ * denials and what others press do not count. Pure, and linear in the length of the text.
  */
 import { memoised } from '#base/memoised.ts';
 import { DIGITS } from './digit-words.ts';
@@ -9,12 +9,15 @@ import { pressingTextsFor } from './phrases.ts';
 
 /** A key follows its verb, or the verb its key, within so many words: "I've dialled your code one two". */
 const KEY_WITHIN = 5;
+/** A word that denies a phrase is at most so many words before its beginning or after its end. */
+const DENIED_WITHIN = 2;
 
 interface Claims {
   /** Each phrase as words; a gap of any words, up to `KEY_WITHIN`, between its parts. */
   readonly always: readonly (readonly string[])[];
   readonly withKey: readonly (readonly string[])[];
   readonly keys: ReadonlySet<string>;
+  readonly denials: ReadonlySet<string>;
 }
 
 const claimsOf = memoised((language: string): Claims | null => {
@@ -23,6 +26,7 @@ const claimsOf = memoised((language: string): Claims | null => {
   return {
     always: phrases(texts.always),
     withKey: phrases(texts.withKey),
+    denials: new Set(texts.denials.split('|')),
     // Without one, which is an article in most of these languages.
     keys: new Set([
       ...texts.keys.split('|'),
@@ -34,20 +38,43 @@ const claimsOf = memoised((language: string): Claims | null => {
   };
 });
 
-/** Whether `text` claims it; false in a language without words for it. */
+/** Whether `text` may claim it; false in a language without words for it. */
 export function claimsKeys(text: string, language: string): boolean {
+  return has(text, language, ({ always, keys, withKey }, words, at) => {
+    const isKeyed = (end: number) =>
+      words.slice(at, end + KEY_WITHIN).some((word) => keys.has(word) || /^[\d*#]+$/.test(word));
+    return [...endsOf(always, words, at), ...endsOf(withKey, words, at).filter(isKeyed)];
+  });
+}
+
+/** Whether `text` claims it in words that mean nothing else: "I pressed", not "I entered two names". */
+export function claimsKeysForSure(text: string, language: string): boolean {
+  return has(text, language, ({ always }, words, at) => endsOf(always, words, at));
+}
+
+/** Whether a phrase that `find` sees, by its end, begins at any word and is not denied. */
+function has(
+  text: string,
+  language: string,
+  find: (claims: Claims, words: readonly string[], at: number) => readonly number[],
+): boolean {
   const claims = claimsOf(language);
   if (!claims || /[?？]\s*$/.test(text)) return false;
   const words = bareWords(text.replaceAll('’', "'"));
-  return words.some(
-    (_, at) =>
-      claims.always.some((phrase) => endOf(phrase, words, at) !== null) ||
-      claims.withKey.some((phrase) => hasKeyNear(claims.keys, words, [at, endOf(phrase, words, at)])),
-  );
+  const isDenied = (at: number, end: number) =>
+    words
+      .slice(Math.max(0, at - DENIED_WITHIN), end + DENIED_WITHIN)
+      .some((word) => claims.denials.has(word));
+  return words.some((_, at) => find(claims, words, at).some((end) => !isDenied(at, end)));
 }
 
 function phrases(list: string): string[][] {
   return list.split('|').map((phrase) => phrase.split(' '));
+}
+
+/** Where those of the phrases end that begin at a word. */
+function endsOf(list: readonly (readonly string[])[], words: readonly string[], at: number): number[] {
+  return list.flatMap((phrase) => endOf(phrase, words, at) ?? []);
 }
 
 /** Where a phrase that begins at a word ends; null if it does not begin there. */
@@ -61,13 +88,4 @@ function endOf(phrase: readonly string[], words: readonly string[], at: number):
     next += found + 1;
   }
   return next;
-}
-
-function hasKeyNear(
-  keys: ReadonlySet<string>,
-  words: readonly string[],
-  [from, end]: readonly [number, number | null],
-): boolean {
-  if (end === null) return false;
-  return words.slice(from, end + KEY_WITHIN).some((word) => keys.has(word) || /^[\d*#]+$/.test(word));
 }

@@ -32,14 +32,19 @@ describe('the claim to press keys', () => {
     ['en', 'Please press 2.'],
     ['en', "I've entered your booking for Friday."],
     ['en', 'It is a pressing matter.'],
+    ['en', 'I am not pressing 2.'],
     ['en', 'I can press a key for you.'],
     ['de', 'Drücken Sie bitte die 2.'],
     ['de', 'Ich wähle meine Worte mit Bedacht.'],
+    ['de', 'Ich habe noch keine Taste gedrückt.'],
     ['es', 'He marcado una cita.'],
+    ['es', 'Todavía no he pulsado el dos.'],
     ['fr', 'Appuyez sur la touche 2.'],
     ['it', 'Prema il tasto due.'],
+    ['it', 'Non ho premuto il due.'],
     ['nl', 'Druk op de twee.'],
     ['pt', 'Aperte o dois.'],
+    ['pt', 'Ainda não pressionei o dois.'],
     ['ja', '2を押しました。'],
   ])('is not heard in %s: %s', (language, text) => {
     expect(claimsKeys(text, language)).toBe(false);
@@ -114,6 +119,16 @@ describe('a reply that claims to press keys', () => {
     script.take(said('r3', 'I have pressed it.', true), generated('r3'));
     expect(script.all('generate')).toHaveLength(3);
     expect(script.last('say')?.text).toContain('had a problem');
+  });
+
+  it('in words that may mean something else is said the second time', () => {
+    const booked = "I've entered two people for Friday.";
+    const script = asked().take(said('r1', booked, true), generated('r1'));
+    expect(script.all('release')).toEqual([]);
+    script.take(said('r2', booked, true), generated('r2'));
+    expect(script.all('release').map(({ replyId }) => replyId)).toEqual(['r2']);
+    expect(heard(script, 'r2', booked).timeline().at(-1)).toBe(`assistant: ${booked}`);
+    expect(script.all('generate')).toHaveLength(2);
   });
 
   it('may speak of keys that it has pressed before', () => {

@@ -1,9 +1,11 @@
 /**
  * A reply that says it presses keys, and presses none: the model believes it has, and waits for a menu that
  * waits for the keys. The words are not said, and the model is asked again with the reason, once. The second
- * time they are said if the agent has pressed keys in this call, of which they may speak.
+ * time they are said if they may mean something else: what the agent has entered elsewhere, or keys that it
+ * has pressed before in this call.
  */
 import { isPressKeys } from '../../../tools/press-keys.ts';
+import { claimsKeysForSure } from '../../text/claimed-keys.ts';
 import { type Draft, emit, explain } from '../draft.ts';
 import { answerOf } from '../floor/generating.ts';
 import { dropWords, releaseWords } from '../floor/reply-words.ts';
@@ -15,13 +17,12 @@ import type { Answer } from '../turn-state.ts';
  */
 export function refuseClaim(draft: Draft): Answer | null {
   const answer = answerOf(draft);
-  if (answer?.generation.held === undefined) return null;
+  const held = answer?.generation.held;
+  if (!answer || held === undefined) return null;
   const { generation, rounds } = answer;
   const isFirst = !rounds.some(({ isRefused }) => isRefused);
-  if (
-    rounds.some(({ calls }) => calls.some(({ mode }) => mode === 'keys')) ||
-    (!isFirst && hasPressed(draft))
-  ) {
+  const mayBeTrue = hasPressed(draft) || !claimsKeysForSure(held, draft.config.language);
+  if (rounds.some(({ calls }) => calls.some(({ mode }) => mode === 'keys')) || (!isFirst && mayBeTrue)) {
     releaseWords(draft);
     return null;
   }

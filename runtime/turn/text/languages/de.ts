@@ -117,5 +117,6 @@ export const de = {
       'ich wähle|wähle ich|ich tippe|ich habe … gewählt|ich habe … eingegeben|' +
       'ich habe … eingetippt|drücke jetzt',
     keys: 'eins|taste|tasten|stern|sternchen|raute|rautetaste|sterntaste|durchwahl|nebenstelle',
+    denials: 'nicht|kein|keine|keinen|nie',
   },
 } satisfies LanguageTexts;

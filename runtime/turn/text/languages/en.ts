@@ -131,5 +131,6 @@ export const en = {
       "dialling|i'll dial|i will dial|let me dial|i selected|i've selected|i'm selecting|" +
       "i'll select|i typed|i've typed|i keyed|i've keyed",
     keys: 'one|star|asterisk|pound|hash|key|keys|button|keypad|extension',
+    denials: 'not|never',
   },
 } satisfies LanguageTexts;

@@ -113,5 +113,6 @@ export const es = {
       'pulso|pulsando|presiono|presionando|oprimo|marco|marqué|he marcado|marcando|voy a marcar|' +
       'estoy marcando|tecleo|he tecleado|he introducido|introduzco|he ingresado|ingresé',
     keys: 'asterisco|almohadilla|numeral|gato|tecla|teclas|extensión',
+    denials: 'no|nunca',
   },
 } satisfies LanguageTexts;

@@ -107,5 +107,6 @@ export const fr = {
       "j'ai tapé|je tape|je vais taper|j'ai composé|je compose|je vais composer|j'ai saisi|" +
       "je saisis|j'ai choisi",
     keys: 'étoile|dièse|touche|touches|poste',
+    denials: 'pas|jamais',
   },
 } satisfies LanguageTexts;

@@ -107,5 +107,6 @@ export const it = {
       'ho digitato|digito|sto digitando|compongo|ho composto|ho selezionato|seleziono|' +
       'ho inserito|inserisco',
     keys: 'asterisco|cancelletto|tasto|tasti|interno',
+    denials: 'non|mai',
   },
 } satisfies LanguageTexts;

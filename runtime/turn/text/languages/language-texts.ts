@@ -34,6 +34,8 @@ export interface PressingTexts {
   readonly withKey: string;
   /** Words for keys, besides digits. */
   readonly keys: string;
+  /** Words near a phrase with which it says that no key was pressed: "not". */
+  readonly denials: string;
 }
 
 /**

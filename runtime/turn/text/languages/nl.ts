@@ -95,5 +95,6 @@ export const nl = {
       'ik heb … getoetst|ik ga … drukken',
     withKey: 'ik heb … gekozen|ik voer … in|ik heb … ingevoerd',
     keys: 'één|sterretje|hekje|toets|toetsen|toestelnummer',
+    denials: 'niet|geen|nooit',
   },
 } satisfies LanguageTexts;

@@ -111,6 +111,7 @@ export const pt = {
     withKey:
       'pressiono|pressionando|aperto|apertando|digitei|estou digitando|vou digitar|digito|' +
       'digitando|marquei|vou marcar|disquei|vou discar|teclei|selecionei|escolhi',
-    keys: 'asterisco|cardinal|sustenido|jogo da velha|tecla|teclas|ramal|extensão',
+    keys: 'asterisco|cardinal|sustenido|tecla|teclas|ramal|extensão',
+    denials: 'não|nunca',
   },
 } satisfies LanguageTexts;
