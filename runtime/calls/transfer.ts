@@ -213,15 +213,7 @@ class RunningTransfer implements Transfer {
       this.#abort.signal,
     );
     if (result.outcome !== 'answered') {
-      this.#failed(
-        result.outcome === 'busy'
-          ? unreached(486)
-          : result.outcome === 'no_answer' || result.outcome === 'cancelled'
-            ? unreached(408)
-            : result.error instanceof EgressRefused
-              ? `The destination cannot be called: ${result.error.message}.`
-              : unreached(statusOf(result.error)),
-      );
+      this.#failed(notAnswered(result));
       return null;
     }
     this.#human = result.leg;
@@ -334,6 +326,15 @@ const DECLINED: Readonly<Record<ConsultOutcome, string>> = {
   hung_up: 'The person was reached and hung up.',
   caller_gone: '',
 };
+
+/** Why the person called did not answer, in words for the model. */
+function notAnswered(result: Exclude<OutboundCall, { outcome: 'answered' }>): string {
+  if (result.outcome === 'busy') return unreached(486);
+  if (result.outcome !== 'failed') return unreached(408);
+  return result.error instanceof EgressRefused
+    ? `The destination cannot be called: ${result.error.message}.`
+    : unreached(statusOf(result.error));
+}
 
 /** What a SIP status means for the person called, in words for the model. */
 function unreached(status: number): string {
