@@ -3,7 +3,7 @@
  * that violate an invariant. `npm run simulate -- --seed 17` shows one call as a timeline: each input of the
  * turn machine and its effects. With `--dies-after 40` its worker dies after that many steps, and the
  * continuation on the next worker is shown; with `--tool-server dead` its agent has a tool server, which does
- * that to the call.
+ * that to the call; with `--presses-keys` it presses keys of the phone.
  */
 import { parseArgs } from 'node:util';
 import { isMainThread } from 'node:worker_threads';
@@ -49,6 +49,7 @@ async function main(): Promise<void> {
       seed: { type: 'string' },
       'dies-after': { type: 'string' },
       'tool-server': { type: 'string' },
+      'presses-keys': { type: 'boolean', default: false },
     },
   });
   const { 'dies-after': diesAfterSteps, 'tool-server': scene } = values;
@@ -59,6 +60,7 @@ async function main(): Promise<void> {
     await show(Number(values.seed), {
       ...(diesAfterSteps === undefined ? {} : { diesAfterSteps: Number(diesAfterSteps) }),
       ...(toolServer ? { toolServer } : {}),
+      pressesKeys: values['presses-keys'],
     });
   else await runAll(Number(values.from), Number(values.calls));
 }

@@ -61,10 +61,18 @@ describe('simulated calls', () => {
     const failed: string[] = [];
     const presses: number[] = [];
     for (const seed of seeds.slice(0, 300)) {
-      const diesAfterSteps = seed % 3 === 0 ? { diesAfterSteps: deathOf(seed) } : {};
-      const call = await simulateCall(seed, { pressesKeys: true, ...diesAfterSteps });
+      const diesAfterSteps = seed % 3 === 0 ? deathOf(seed) : undefined;
+      const call = await simulateCall(seed, {
+        pressesKeys: true,
+        ...(diesAfterSteps === undefined ? {} : { diesAfterSteps }),
+      });
       presses.push(call.acts.filter(({ what }) => what === 'keys').length);
-      failed.push(...violations(call).map((violation) => `seed ${seed} presses keys: ${violation}`));
+      const dies = diesAfterSteps === undefined ? '' : ` --dies-after ${diesAfterSteps}`;
+      failed.push(
+        ...violations(call).map(
+          (violation) => `npm run simulate -- --seed ${seed} --presses-keys${dies}: ${violation}`,
+        ),
+      );
       if (failed.length > 20) break;
     }
     expect(failed).toEqual([]);
