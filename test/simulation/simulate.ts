@@ -56,13 +56,13 @@ async function main(): Promise<void> {
   const toolServer = TOOL_SERVER_SCENES.find((each) => each === scene);
   if (scene !== undefined && !toolServer)
     throw new Error(`there is no scene ${scene}; there are: ${TOOL_SERVER_SCENES.join(', ')}`);
-  if (values.seed !== undefined)
-    await show(Number(values.seed), {
-      ...(diesAfterSteps === undefined ? {} : { diesAfterSteps: Number(diesAfterSteps) }),
-      ...(toolServer ? { toolServer } : {}),
-      pressesKeys: values['presses-keys'],
-    });
-  else await runAll(Number(values.from), Number(values.calls));
+  const given: Given = {
+    ...(diesAfterSteps === undefined ? {} : { diesAfterSteps: Number(diesAfterSteps) }),
+    ...(toolServer ? { toolServer } : {}),
+    pressesKeys: values['presses-keys'],
+  };
+  if (values.seed === undefined) await runAll(Number(values.from), Number(values.calls));
+  else await show(Number(values.seed), given);
 }
 
 /** Runs the calls with these seeds. */

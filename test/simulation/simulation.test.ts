@@ -61,16 +61,13 @@ describe('simulated calls', () => {
     const failed: string[] = [];
     const presses: number[] = [];
     for (const seed of seeds.slice(0, 300)) {
-      const diesAfterSteps = seed % 3 === 0 ? deathOf(seed) : undefined;
-      const call = await simulateCall(seed, {
-        pressesKeys: true,
-        ...(diesAfterSteps === undefined ? {} : { diesAfterSteps }),
-      });
+      const [given, option] =
+        seed % 3 === 0 ? [{ diesAfterSteps: deathOf(seed) }, ` --dies-after ${deathOf(seed)}`] : [{}, ''];
+      const call = await simulateCall(seed, { pressesKeys: true, ...given });
       presses.push(call.acts.filter(({ what }) => what === 'keys').length);
-      const dies = diesAfterSteps === undefined ? '' : ` --dies-after ${diesAfterSteps}`;
       failed.push(
         ...violations(call).map(
-          (violation) => `npm run simulate -- --seed ${seed} --presses-keys${dies}: ${violation}`,
+          (violation) => `npm run simulate -- --seed ${seed} --presses-keys${option}: ${violation}`,
         ),
       );
       if (failed.length > 20) break;
