@@ -6,6 +6,7 @@
 import { type DigestChallenge, readChallenges } from '../digest-challenge.ts';
 import { header, headerList, parameter, type SipHeader, uriOf } from '../embedded/message.ts';
 import { readSipUri } from '../sip-address.ts';
+import { type Redirection, readRedirection } from './redirection.ts';
 
 /** A final response, as signalling received it. */
 export interface SipAnswer {
@@ -43,8 +44,8 @@ export interface RegisterAnswer {
   readonly observed: string | null;
   /** Where our request came from in the eyes of the other side, whether or not it names the same. */
   readonly source: string | null;
-  /** Contacts of a redirection, as URIs without headers. */
-  readonly redirects: readonly string[];
+  /** The usable Contacts of a redirection, the preferred ones first. */
+  readonly redirects: readonly Redirection[];
   /** Routes for our calls (RFC 3608). */
   readonly serviceRoute: readonly string[];
   /** The registrar wants a sign of life so often (RFC 5626 §4.4.1); null if it does not say. */
@@ -78,7 +79,7 @@ export function readRegisterAnswer({ status, reason, headers }: SipAnswer): Regi
     retryAfterSeconds: seconds('retry-after'),
     observed: place.seen === place.named ? null : place.seen,
     source: place.seen,
-    redirects: isRedirect ? contacts.map(uriOf).filter(isTarget) : [],
+    redirects: isRedirect ? preferredFirst(contacts).flatMap(redirectionOf) : [],
     serviceRoute: headerList(message, 'service-route').slice(0, MAX_ROUTES).filter(isRoute),
     flowTimerSeconds: seconds('flow-timer'),
   };
@@ -99,6 +100,18 @@ function placeOf(via: string): { readonly named: string | null; readonly seen: s
   const written = address.includes(':') && !address.startsWith('[') ? `[${address}]` : address;
   const seen = `${written}:${/^\d{1,5}$/.test(seenPort) ? seenPort : port}`;
   return { named: `${host}:${port}`, seen: readSipUri(`sip:${seen}`) ? seen : `${host}:${port}` };
+}
+
+/** By their q, which is 1 by default (RFC 3261 §8.1.3.4). */
+function preferredFirst(contacts: readonly string[]): string[] {
+  const weight = (contact: string) =>
+    Number(/^[01](?:\.\d{1,3})?$/.exec(parameter(contact, 'q') ?? '')?.[0] ?? 1);
+  return contacts.toSorted((one, other) => weight(other) - weight(one));
+}
+
+function redirectionOf(contact: string): Redirection[] {
+  const redirection = isPlain(contact) ? readRedirection(uriOf(contact)) : null;
+  return redirection ? [redirection] : [];
 }
 
 function isTarget(uri: string): boolean {

@@ -43,7 +43,7 @@ export function writeRequest(
   redirected: string | null,
 ): WrittenRequest {
   const method = round.purpose === 'ping' ? 'OPTIONS' : 'REGISTER';
-  const uri = redirected === null ? `sip:${account.registrar}` : withoutUser(redirected);
+  const uri = redirected ?? `sip:${account.registrar}`;
   const self = addressOf(account);
   const answers = round.challenges.map(({ challenge, uses }): [string, string] => [
     challenge.answerIn,
@@ -57,7 +57,7 @@ export function writeRequest(
       To: `<${method === 'OPTIONS' ? uri : self}>`,
       'Call-ID': identity.callId,
       CSeq: `${identity.cseq} ${method}`,
-      ...contactOf(round, identity),
+      ...contactOf(round, identity, uri),
       'User-Agent': 'Parley',
       ...Object.fromEntries(answers),
     },
@@ -74,8 +74,13 @@ export function hostOf(registrar: string): string {
   return registrar.replace(/:\d{1,5}$/, '');
 }
 
-function contactOf(round: Round, { token, contactPlace }: RequestIdentity): Record<string, string> {
-  const own = `sip:${token}@${contactPlace ?? OWN_PLACE}`;
+function contactOf(
+  round: Round,
+  { token, contactPlace }: RequestIdentity,
+  requestUri: string,
+): Record<string, string> {
+  // A secure request needs a secure Contact (RFC 3261 §8.1.1.8).
+  const own = `${/^sips:/i.test(requestUri) ? 'sips' : 'sip'}:${token}@${contactPlace ?? OWN_PLACE}`;
   if (round.purpose === 'ping') return { Contact: `<${own}>` };
   const isRemoval = round.removing !== null;
   const seconds = isRemoval ? 0 : round.askedSeconds;
@@ -86,8 +91,4 @@ function contactOf(round: Round, { token, contactPlace }: RequestIdentity): Reco
     Supported: 'path',
     Allow: ALLOW,
   };
-}
-
-function withoutUser(uri: string): string {
-  return uri.replace(/^(sips?:)[^@;?]*@/i, '$1').replace(/\?.*$/s, '');
 }

@@ -4,6 +4,7 @@
  * that keeps the way open (RFC 3261 §10.2, RFC 3263 §4.3). Pure: each answer gives the next step.
  */
 import type { DigestChallenge } from '../digest-challenge.ts';
+import type { Redirection } from './redirection.ts';
 import type { RegisterAnswer } from './register-answer.ts';
 
 export type Purpose = 'register' | 'unregister' | 'ping';
@@ -66,8 +67,8 @@ export type Step =
   | { readonly do: 'send'; readonly round: Round }
   /** The same to the next server; without one the round ends with `failure`. */
   | { readonly do: 'next_server'; readonly round: Round; readonly failure: RoundFailure }
-  /** The same to the servers of this URI. */
-  | { readonly do: 'redirect'; readonly round: Round; readonly uri: string }
+  /** The same to another registrar. */
+  | { readonly do: 'redirect'; readonly round: Round; readonly to: Redirection }
   | { readonly do: 'end'; readonly outcome: RoundOutcome };
 
 /** Facts about the account besides the answer. */
@@ -215,10 +216,10 @@ function tidied(round: Round): Step {
 }
 
 function afterRedirect(round: Round, answer: RegisterAnswer): Step {
-  const [uri] = answer.redirects;
-  if (uri === undefined) return refused(answer, 'The registrar redirects to no usable address', round);
+  const [to] = answer.redirects;
+  if (to === undefined) return refused(answer, 'The registrar redirects to no usable address', round);
   if (round.redirects >= MAX_REDIRECTS) return refused(answer, 'The registrar redirects in a circle', round);
-  return { do: 'redirect', round: { ...round, redirects: round.redirects + 1, challenges: [] }, uri };
+  return { do: 'redirect', round: { ...round, redirects: round.redirects + 1, challenges: [] }, to };
 }
 
 /** The next request is a new one to the registrar, which may challenge it again. */

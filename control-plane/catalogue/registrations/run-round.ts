@@ -146,22 +146,14 @@ async function follow(
         ? { round: { ...step.round, challenges: [], secondAnswers: 0 } }
         : { outcome: step.failure };
     case 'redirect':
-      course.hops = await redirectedHops(deps, step.uri);
+      // The registrar names the host: it passes the same checks.
+      course.hops = await deps.hopsOf(step.to.host, step.to.transport);
       course.index = 0;
-      course.uri = step.uri;
+      course.uri = step.to.uri;
       return { round: step.round };
     default:
       return { outcome: step.outcome };
   }
-}
-
-/** A redirection leads to a host that the registrar names: it passes the same checks. */
-async function redirectedHops(deps: RoundDeps, uri: string): Promise<readonly RegistrarHop[]> {
-  const [, scheme = 'sip', place = ''] =
-    /^(sips?):(?:[^@;?]*@)?(\[[0-9a-f:.]+\](?::\d+)?|[^;?]+)/i.exec(uri) ?? [];
-  const named = /;transport=(udp|tcp|tls)(?=[;?>]|$)/i.exec(uri)?.[1]?.toLowerCase();
-  const transport = scheme.toLowerCase() === 'sips' ? 'tls' : named;
-  return deps.hopsOf(place, (transport ?? 'auto') as SipRegistrationDocument['transport']);
 }
 
 /** Null if no worker could send it. */

@@ -177,6 +177,15 @@ describe('another place', () => {
     expect(second.of('REGISTER')[0]?.start).toMatchObject({ uri: `sip:${second.address}` });
   });
 
+  it('is registered at without the user part of its Contact, whatever signs that has', async () => {
+    const second = await registrarOf((request) => accepted(request, 600));
+    const parameters = ';transport=udp;method=REGISTER;x=1?Subject=b';
+    const contact = `Contact: <sip:204;line=7?a@${second.address}${parameters}>`;
+    const first = await registrarOf(() => ({ status: 302, lines: [contact] }));
+    expect((await register(first)).state).toBe('registered');
+    expect(second.of('REGISTER')[0]?.start).toMatchObject({ uri: `sip:${second.address};transport=udp;x=1` });
+  });
+
   it('that leads back in a circle is given up', async () => {
     const registrar = await registrarOf((request) => ({
       status: 301,

@@ -1,0 +1,37 @@
+/** Reads the target of a redirected REGISTER (RFC 3261 §8.1.3.4, §10.2). Pure. */
+import { hostPort } from '#base/public-address.ts';
+import { readSipUri } from '../sip-address.ts';
+import type { RegistrarPlace, SipTransport } from './registrar-hops.ts';
+
+/** A registrar that another one has named. */
+export interface Redirection extends RegistrarPlace {
+  /** Request-URI of the next request. */
+  readonly uri: string;
+}
+
+const TRANSPORTS: readonly string[] = ['udp', 'tcp', 'tls'] satisfies SipTransport[];
+
+/**
+ * Reads a Contact URI of a redirection; null if it cannot be registered at. Its user part is not repeated,
+ * since a REGISTER names a domain, nor are the method parameter and the headers, which a Request-URI must not
+ * have (RFC 3261 §19.1.1).
+ */
+export function readRedirection(uri: string): Redirection | null {
+  const address = readSipUri(uri);
+  if (!address) return null;
+  const isSecure = /^sips:/i.test(uri);
+  // A user part may contain `;` and `?`: what follows the last `@` is the place.
+  const [, ...parameters] = (uri.slice(uri.lastIndexOf('@') + 1).split('?', 1)[0] ?? '').split(';');
+  const kept = parameters.filter((parameter) => !/^(?:method(?:=|$)|$)/i.test(parameter));
+  const named = kept.find((parameter) => /^transport=/i.test(parameter)) ? address.transport : null;
+  const transport = isSecure ? 'tls' : named;
+  if (transport !== null && !TRANSPORTS.includes(transport)) return null;
+  const { port } = address;
+  const bare = address.host.includes(':') ? `[${address.host}]` : address.host;
+  const host = port === null ? bare : hostPort(address.host, port);
+  return {
+    uri: [`${isSecure ? 'sips' : 'sip'}:${host}`, ...kept].join(';'),
+    host,
+    transport: (transport ?? 'auto') as RegistrarPlace['transport'],
+  };
+}
