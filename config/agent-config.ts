@@ -51,13 +51,15 @@ const asrSection = z.strictObject({
 });
 
 const transferDestination = z.strictObject({
-  type: z.enum(['phone', 'sip']).default('phone'),
+  type: z.enum(['phone', 'sip', 'sip_phone']).default('phone'),
   label: z.string().max(64).default(''),
   description: z.string().max(500).default(''),
   phone_number: z.string().max(32).default(''),
   sip_uri: z.string().max(512).default(''),
   /** Pressed after the answer. Absent until set, so a destination without it hashes as before. */
   extension: keysField.exactOptional(),
+  /** Of a phone that registers here; absent for other types. */
+  phone_extension: z.string().max(6).optional(),
   mode: z.enum(['cold', 'warm']).default('cold'),
   warm_connect: z.enum(['confirm', 'direct', 'briefing']).default('confirm'),
   announcement_mode: z.enum(['generated', 'fixed', 'off']).default('generated'),

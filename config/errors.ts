@@ -7,6 +7,7 @@
 
 import type { FaultEntry } from './fault-entry.ts';
 import { LEARNING_FAULTS } from './learning-faults.ts';
+import { PHONE_FAULTS } from './phone-faults.ts';
 import { RECORDED_CALL_FAULTS } from './recorded-call-faults.ts';
 import { SHARE_FAULTS } from './share-faults.ts';
 import { VOICE_TEST_FAULTS } from './voice-test-faults.ts';
@@ -88,6 +89,7 @@ const FAULTS = {
   voice_not_found: { status: 404, message: 'Voice not found: GET /v1/voices lists the available ones' },
   number_not_found: { status: 404, message: 'Phone number not found', reason: 'number_not_found', sip: 404 },
   agent_not_found: { status: 404, message: 'Agent not found', reason: 'agent_not_found' },
+  ...PHONE_FAULTS,
   ...SHARE_FAULTS,
   ...VOICE_TEST_FAULTS,
   ...LEARNING_FAULTS,

@@ -52,6 +52,7 @@ export const limitSettings = {
   LIMIT_TOOLS: count.default(1_000),
   LIMIT_TOOL_SERVERS: count.default(100),
   LIMIT_SIP_REGISTRATIONS: count.default(20),
+  LIMIT_SIP_PHONES: count.default(200),
   LIMIT_KNOWLEDGE: count.default(1_000),
   LIMIT_VOICES: count.default(1_000),
   LIMIT_TESTS: count.default(1_000),

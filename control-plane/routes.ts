@@ -31,6 +31,7 @@ import { registerKnowledgeRoutes } from './catalogue/knowledge/knowledge-routes.
 import { registerLostCallRoutes } from './catalogue/numbers/lost-call-routes.ts';
 import { registerNumberRoutes } from './catalogue/numbers/number-routes.ts';
 import { registerProofRoutes } from './catalogue/numbers/proof-routes.ts';
+import { registerSipPhoneRoutes } from './catalogue/phones/phone-routes.ts';
 import { registerSipRegistrationRoutes } from './catalogue/registrations/registration-routes.ts';
 import { registerToolServerRoutes } from './catalogue/tool-servers/tool-server-routes.ts';
 import { registerToolRoutes } from './catalogue/tools/tool-routes.ts';
@@ -88,6 +89,7 @@ export async function registerRoutes(app: ApiServer, context: Context): Promise<
   await registerKnowledgeRoutes(app, context);
   registerNumberRoutes(app, context);
   registerSipRegistrationRoutes(app, context);
+  registerSipPhoneRoutes(app, context);
   registerTrunkLimitRoutes(app, context);
   registerProofRoutes(app, context);
   await registerLostCallRoutes(app, context);

@@ -111,6 +111,8 @@ export const transferRoute = z.object({
   line: dialLine.optional(),
   /** Keys that are pressed after the answer (config/telephone-keys.ts); absent without any. */
   extension: z.string().optional(),
+  /** The phones with this extension are looked for and rung; absent for other destinations. */
+  phone_extension: z.string().optional(),
   /** Reason for the model why a transfer there is impossible; null if it is possible. */
   error: z.string().nullable(),
 });

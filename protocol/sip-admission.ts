@@ -22,6 +22,8 @@ export const admissionRequest = z.object({
   to_user: z.string().max(256),
   /** As in the INVITE; absent from older releases of signalling. */
   request_uri: z.string().max(MAX_VALUE_CHARS).optional(),
+  /** What the caller's device calls itself; absent if it does not, and from older releases. */
+  user_agent: z.string().max(256).optional(),
   source_address: z.union([z.ipv4(), z.ipv6()]),
   /**
    * True if the INVITE came in on the loopback, where only programs of this machine can send; absent if

@@ -45,6 +45,7 @@ const ANSWERS = {
   ScoredCalls: 'get /v1/agent/agents/{agent_id}/scorecard/calls',
   SessionDetail: 'get /v1/agent/sessions/{session_id}',
   SessionList: 'get /v1/agent/sessions',
+  SipPhone: 'get /v1/agent/sip-phones/{sip_phone_id}',
   SipRegistration: 'get /v1/agent/sip-registrations/{sip_registration_id}',
   Share: 'get /v1/agent/agents/{agent_id}/share',
   SpeechModels: 'get /admin/speech-models',

@@ -54,6 +54,8 @@ export interface OutboundCallRequest extends Omit<DialRequest, 'sdpOffer' | 'nex
    * same.
    */
   readonly guard?: { readonly trunk: string; readonly trusted: readonly string[] } | null;
+  /** A phone that has registered here is called where it did so; only its audio is a tenant's. */
+  readonly isRegistered?: boolean;
   /** Longest ringing time, ms. */
   readonly ringMs: number;
   /** Receives audio of the far network before the answer; if absent, it is discarded. */
@@ -122,7 +124,8 @@ async function dialBy(
   let rtp: Leg | null = null;
   try {
     const host = readSipUri(request.nextHop ?? request.toUri)?.host ?? '';
-    const guard = guardOf(deps, { isTenants: Boolean(request.guard) }, host);
+    const isTenants = Boolean(request.guard) || request.isRegistered === true;
+    const guard = guardOf(deps, { isTenants }, host);
     const bound = localAddressFor(deps.relayHost ?? host, { boundHost: deps.sipHost, publicIp: undefined });
     const opened = await deps.media.openRtpLeg({
       localAddress: bound,

@@ -46,6 +46,28 @@ export interface IncomingInvite {
   onCancel(listener: () => void): void;
 }
 
+/** A REGISTER of a phone. */
+export interface IncomingRegister {
+  readonly uri: string;
+  readonly headers: readonly { readonly name: string; readonly value: string }[];
+  readonly sourceAddress: string;
+  /** Where the answer goes. */
+  readonly sourcePort: number;
+  readonly transport: string;
+  /** Name of the SIP server that received it. */
+  readonly server: string;
+}
+
+/** Its final response; several headers of one name are several lines. */
+export interface RegisterReply {
+  readonly status: number;
+  readonly reason: string;
+  readonly headers: readonly { readonly name: string; readonly value: string }[];
+}
+
+/** Answers a REGISTER; never rejects. */
+export type AnswerRegister = (register: IncomingRegister) => Promise<RegisterReply>;
+
 /** The dialog of an answered call. */
 export interface SipDialog {
   readonly facts: DialogFacts;
@@ -211,6 +233,8 @@ export interface Signalling {
   failOver(facts: DialogFacts, sdpOffer: string): Promise<SipDialog>;
   /** Sets the only handler of new INVITEs. */
   onInvite(handler: (invite: IncomingInvite) => void): void;
+  /** Sets the only handler of phones that register; without one they are refused. */
+  onRegister(handler: AnswerRegister): void;
   /** True while at least one server is connected. */
   readonly isConnected: boolean;
   /** Names of the connected servers, `host:port` as in the settings. */

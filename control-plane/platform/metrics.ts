@@ -244,6 +244,11 @@ function createQualityMetrics(meters: Meters) {
       help: 'Attempts to register at PBXs by their outcome; unsent: no worker has signalling.',
       labels: { outcome: ['registered', 'failed', 'refused', 'unsent'] },
     }),
+    phoneLogins: meters.counter({
+      name: 'parley_phone_logins_total',
+      help: 'Answers of phones to a challenge by their outcome; too_many: not checked.',
+      labels: { outcome: ['proven', 'wrong', 'too_many'] },
+    }),
   };
 }
 

@@ -17,6 +17,7 @@ export interface CallTransfersDeps
   > {
   readonly placeCall?: TransferDeps['placeCall'];
   readonly mayTransfer?: NonNullable<TransferDeps['mayTransfer']>;
+  readonly findPhones?: NonNullable<TransferDeps['findPhones']>;
   /** Reports the person the caller is talking with. */
   report(report: DurableReport): void;
 }
@@ -41,7 +42,7 @@ export class CallTransfers {
 
   /** Calls the person. Beyond `LIMITS.transfersPerCall` it fails at once. `line` is the caller's dialog. */
   start(caller: Leg, line: PhoneLine | null, wish: TransferWish): void {
-    const { mayTransfer = null, placeCall = null, tell } = this.#deps;
+    const { findPhones = null, mayTransfer = null, placeCall = null, tell } = this.#deps;
     this.#begun += 1;
     if (this.#begun > LIMITS.transfersPerCall) {
       const message = 'Nobody else can be called in this conversation.';
@@ -50,6 +51,7 @@ export class CallTransfers {
     }
     this.#current = startTransfer({
       ...this.#deps,
+      findPhones,
       mayTransfer,
       placeCall,
       ...wish,

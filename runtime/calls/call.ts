@@ -35,7 +35,7 @@ import { type Leaving, leaveForSuccessor } from './leave-for-successor.ts';
 import { LeftLeg } from './left-leg.ts';
 import { mediaQualityOf } from './media-quality.ts';
 import { Participants } from './participants.ts';
-import type { PhoneLine, PlaceCall } from './transfer.ts';
+import type { PhoneLine, PlaceCall, TransferDeps } from './transfer.ts';
 import { isoNow, wallTimeOf } from './wall-time.ts';
 
 /** What a call's tools need from the call. */
@@ -72,6 +72,7 @@ export interface CallDeps {
   readonly placeCall?: PlaceCall | null;
   /** Whether another transfer may begin now, where the plan counts them. Never rejects. Absent means yes. */
   readonly mayTransfer?: () => Promise<boolean>;
+  readonly findPhones?: NonNullable<TransferDeps['findPhones']>;
   /**
    * The leg broke and the call waits for another: a room can be rejoined, and a browser reconnects by itself.
    */

@@ -11,6 +11,7 @@ import type { AgentConfig } from '#config/agent-config.ts';
 import type { Leg, LegEvent } from '#media/leg/leg.ts';
 import type { Recognizer, Synthesizer } from '#media/speech/speech.ts';
 import type { CallPlan, TransferRoute } from '#protocol/call-plan.ts';
+import type { PhonePlace } from '#protocol/phone-places.ts';
 import type { OutboundCall, OutboundCallRequest } from '#telephony/outbound-call.ts';
 import { type DialogFacts, InviteRefused, type SipDialog } from '#telephony/signalling.ts';
 import { type ReferOutcome, referCall } from '#telephony/transfer.ts';
@@ -21,6 +22,7 @@ import { consultPhrases } from './consult-phrases.ts';
 import { dialLine } from './dial-line.ts';
 import { ExtensionPress } from './extension-press.ts';
 import { JoinedTalk } from './joined-talk.ts';
+import { type PhoneRing, ringPlaces } from './ring-phones.ts';
 
 /** The dialog behind a phone call's leg. */
 export interface PhoneLine {
@@ -44,6 +46,8 @@ export interface TransferDeps {
   readonly placeCall: PlaceCall | null;
   /** Checked first where the plan counts transfers; null without such a check. Never rejects. */
   readonly mayTransfer: (() => Promise<boolean>) | null;
+  /** Where the phones of an extension are registered; null if that cannot be known. Never rejects. */
+  readonly findPhones: ((extension: string) => Promise<readonly PhonePlace[] | null>) | null;
   readonly recognizer: Recognizer | null;
   readonly synthesizer: Synthesizer;
   /** Index of the destination. */
@@ -129,7 +133,9 @@ class RunningTransfer implements Transfer {
   async #run(destination: Destination, route: TransferRoute): Promise<void> {
     const { mode } = destination;
     const { logger, mayTransfer, plan } = this.#deps;
-    if (plan.transfer?.is_counted && mayTransfer && !(await mayTransfer())) {
+    // A phone that is registered here costs nothing.
+    const isCounted = plan.transfer?.is_counted && route.phone_extension === undefined;
+    if (isCounted && mayTransfer && !(await mayTransfer())) {
       logger.warn(
         { label: destination.label },
         'not transferred: too many calls of the account in this minute',
@@ -147,7 +153,7 @@ class RunningTransfer implements Transfer {
     if (referred.is === 'transferred') this.#tell({ type: 'transfer.finished', isDone: true, message: '' });
     else if (referred.is === 'failed') this.#failed(unreached(referred.status));
     else if (this.#abort.signal.aborted) return;
-    else if (route.dial_uri === '') this.#failed('The carrier refused the transfer.');
+    else if (!isCallable(route)) this.#failed('The carrier refused the transfer.');
     else {
       const person = await this.#dial(route);
       if (person) this.#join(person);
@@ -173,7 +179,7 @@ class RunningTransfer implements Transfer {
   async #warm(destination: Destination, route: TransferRoute): Promise<void> {
     const confirms = destination.warm_connect === 'confirm';
     const { recognizer } = this.#deps;
-    if (route.dial_uri === '')
+    if (!isCallable(route))
       return this.#failed('This number cannot place calls, so nobody can be asked first.');
     if (confirms && !recognizer)
       return this.#failed('Speech recognition is not available, so nobody can be asked first.');
@@ -199,19 +205,22 @@ class RunningTransfer implements Transfer {
       return null;
     }
     caller.send({ do: 'holdMusic', isOn: true });
-    const result = await placeCall(
-      {
-        toUri: route.dial_uri,
-        guard: route.guard,
-        fromNumber: plan.transfer?.from_number ?? '',
-        line: dialLine(route.line),
-        headers: route.headers,
-        credentials: credentialsOf(route),
-        recording: plan.record_audio ? { firstSegment: 0, of: 'human' } : null,
-        ringMs: RING_MS,
-      },
-      this.#abort.signal,
-    );
+    const request: OutboundCallRequest = {
+      toUri: route.dial_uri,
+      guard: route.guard,
+      fromNumber: plan.transfer?.from_number ?? '',
+      line: dialLine(route.line),
+      headers: route.headers,
+      credentials: credentialsOf(route),
+      recording: plan.record_audio ? { firstSegment: 0, of: 'human' } : null,
+      ringMs: RING_MS,
+    };
+    const { phone_extension: phones } = route;
+    const result =
+      phones === undefined
+        ? await placeCall(request, this.#abort.signal)
+        : await this.#ring(phones, { placeCall, request });
+    if (result === null) return null;
     if (result.outcome !== 'answered') {
       this.#failed(notAnswered(result));
       return null;
@@ -231,6 +240,18 @@ class RunningTransfer implements Transfer {
     if (this.#human && !this.#abort.signal.aborted) return result;
     this.#hangUpHuman();
     this.#failed(DECLINED.hung_up);
+    return null;
+  }
+
+  /** Rings the phones of an extension. Null if none is registered, which has been reported by then. */
+  async #ring(extension: string, how: Omit<PhoneRing, 'places'>): Promise<OutboundCall | null> {
+    const places = (await this.#deps.findPhones?.(extension)) ?? null;
+    if (places !== null && places.length > 0) return ringPlaces({ places, ...how }, this.#abort.signal);
+    this.#failed(
+      places === null
+        ? 'The phone could not be looked for now.'
+        : `No phone with the extension ${extension} is switched on and registered now.`,
+    );
     return null;
   }
 
@@ -346,6 +367,11 @@ function unreached(status: number): string {
 
 function statusOf(error: unknown): number {
   return error instanceof InviteRefused ? error.status : 0;
+}
+
+/** Whether somebody can be called there. */
+function isCallable({ dial_uri: uri, phone_extension: phones }: TransferRoute): boolean {
+  return uri !== '' || phones !== undefined;
 }
 
 function credentialsOf({ username, password }: TransferRoute): OutboundCallRequest['credentials'] {

@@ -11,6 +11,7 @@ import { Fault } from '#config/errors.ts';
 import type { LegFactory } from '#media/leg/leg-factory.ts';
 import { boundedHeaders, type SipResponse } from '#protocol/sip-request.ts';
 import type { ControlMessage, ControlRequest, WorkerAnswer } from '#protocol/worker-link.ts';
+import type { OutboundCallDeps } from '#telephony/outbound-call.ts';
 import type { Signalling } from '#telephony/signalling.ts';
 import { answerQuestion } from '../agent-tests/answer-question.ts';
 import { answerTestCall } from '../agent-tests/answer-test-call.ts';
@@ -20,6 +21,7 @@ import { type ReplayRequest, ReplayThread } from '../replay/replay-request.ts';
 import type { JobTable } from './job-table.ts';
 import { openParticipantLeg } from './participant-leg.ts';
 import type { PlanEngines } from './plan-engines.ts';
+import { RungColleagues } from './rung-colleagues.ts';
 import { restOfStream } from './taken-streams.ts';
 
 /** `stale` is answered by the worker itself. */
@@ -36,7 +38,7 @@ export interface CallRequestsDeps {
   readonly jobs: JobTable;
   readonly client: Pick<ControlPlaneClient, 'send'>;
   /** Null: this worker has no signalling. */
-  readonly phone: { readonly signalling: Pick<Signalling, 'request'> } | null;
+  readonly phone: (OutboundCallDeps & { readonly signalling: Pick<Signalling, 'request'> }) | null;
 }
 
 /** How long a colleague waits for the caller's leg, and how often it is looked for. */
@@ -49,11 +51,13 @@ export class CallRequests {
   readonly #tunings: ReplayThread;
   /** A replay waits for no tuning: it is done in a second or two. */
   readonly #replays: ReplayThread;
+  readonly #colleagues: RungColleagues;
 
   constructor(deps: CallRequestsDeps) {
     this.#deps = deps;
     this.#tunings = new ReplayThread(deps.clock);
     this.#replays = new ReplayThread(deps.clock);
+    this.#colleagues = new RungColleagues(deps.phone, deps.logger);
   }
 
   /** Never rejects. */
@@ -125,7 +129,7 @@ export class CallRequests {
     }
   }
 
-  /** A colleague joins over their own connection, or in a room created for them. */
+  /** A colleague joins over their own connection, in a room created for them, or by phone. */
   async #joinParticipant(message: Request<'participant.join'>): Promise<WorkerAnswer> {
     const { clock, jobs, logger, media } = this.#deps;
     const { session_id, epoch, participant_id: id, name, mode, connection } = message;
@@ -139,8 +143,11 @@ export class CallRequests {
       return { ok: false, code: refusal ?? 'not_found', message: 'joining is not possible' };
     try {
       const plan = await job.plan;
+      const colleague = { id, name, mode };
+      if (connection.type === 'phones')
+        return this.#colleagues.ring({ call: job.call, plan }, colleague, connection.places);
       const { leg, sdp } = await openParticipantLeg(media, connection, plan.record_audio);
-      job.call.participants.join({ id, name, mode }, leg);
+      job.call.participants.join(colleague, leg);
       return { ok: true, value: { sdp } };
     } catch (error) {
       logger.warn({ err: error, sessionId: session_id }, 'a colleague could not be connected');
@@ -150,6 +157,8 @@ export class CallRequests {
 
   #changeParticipant(message: Request<'participant.change'>): WorkerAnswer {
     const job = this.#deps.jobs.get(message.session_id, message.epoch);
+    if (message.change === 'leave' && this.#colleagues.stop(message.participant_id))
+      return { ok: true, value: {} };
     const refusal = job?.call
       ? job.call.participants.change(message.participant_id, message.change)
       : 'not_found';

@@ -12,6 +12,7 @@ import type { DurableReport, FailoverState, TurnEngines } from '#protocol/worker
 import { dialOutboundCall, type OutboundCallDeps } from '#telephony/outbound-call.ts';
 import { type Call, type CallDeps, startCall } from '../calls/call.ts';
 import { type CallTrace, traceCall } from '../calls/call-trace.ts';
+import { findPhones } from '../calls/find-phones.ts';
 import { askForTransfer } from '../calls/transfer-permission.ts';
 import { isoNow } from '../calls/wall-time.ts';
 import { nameless, type Within } from '../event-loop/session-attribution.ts';
@@ -161,6 +162,7 @@ export class JobCalls {
     const { client, clock, controlPlaneUrl, engines, phone, random, token } = this.#deps;
     const ofSession = { session_id: job.sessionId, epoch: job.epoch };
     const logger = this.#deps.logger.child({ sessionId: job.sessionId });
+    const asked = { url: controlPlaneUrl, token, clock, logger: this.#deps.logger };
     const parts = trace.engines(engines.forCall(plan));
     const wallTimeOf = (monotonicMs: number) => clock.wallTime() - (clock.now() - monotonicMs);
     return {
@@ -179,8 +181,8 @@ export class JobCalls {
       },
       failoverState,
       within,
-      mayTransfer: () =>
-        askForTransfer({ url: controlPlaneUrl, token, clock, logger: this.#deps.logger }, plan.session_id),
+      mayTransfer: () => askForTransfer(asked, plan.session_id),
+      findPhones: (extension) => findPhones(asked, { sessionId: plan.session_id, extension }),
       placeCall: phone && ((request, signal) => dialOutboundCall(phone, request, signal)),
       report: (report) => {
         trace.note(report);

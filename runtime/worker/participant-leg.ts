@@ -1,8 +1,11 @@
-/** Opens the leg of a colleague who joins a call. Their voice is recorded while they talk with the caller. */
+/**
+ * Opens the leg of a colleague who joins a call by a browser. Their voice is recorded while they talk with
+ * the caller.
+ */
 
 import type { Leg } from '#media/leg/leg.ts';
 import type { LegFactory } from '#media/leg/leg-factory.ts';
-import type { ParticipantConnection } from '#protocol/participants.ts';
+import type { BrowserConnection } from '#protocol/participants.ts';
 
 /**
  * Connects the colleague; `sdp` answers an offer. Throws `Fault('sdp_unusable')` and
@@ -10,7 +13,7 @@ import type { ParticipantConnection } from '#protocol/participants.ts';
  */
 export async function openParticipantLeg(
   media: Pick<LegFactory, 'openWebrtcLeg' | 'openLivekitLeg'>,
-  connection: ParticipantConnection,
+  connection: BrowserConnection,
   isRecorded: boolean,
 ): Promise<{ readonly leg: Leg; readonly sdp: string | null }> {
   const recording = isRecorded ? { firstSegment: 0, of: 'human' as const } : null;

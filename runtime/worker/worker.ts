@@ -28,6 +28,7 @@ import { Offers, type WorkerLoad } from './offers.ts';
 import { dialJob } from './outbound-calls.ts';
 import { type PhoneDeps, takeInvite } from './phone-calls.ts';
 import type { PlanEngines } from './plan-engines.ts';
+import { registrarOf } from './registrar.ts';
 import { joinRoom } from './room-call.ts';
 import { TakenStreams } from './taken-streams.ts';
 import { TextJobs } from './text-jobs.ts';
@@ -149,6 +150,7 @@ export class Worker {
     this.#offers = new Offers({ ...deps, client, jobs });
     this.#streams = new TakenStreams({ ...deps, client });
     phone?.signalling.onInvite((invite) => takeInvite({ ...phone, calls, jobs }, invite));
+    phone?.signalling.onRegister(registrarOf({ ...deps, url: deps.controlPlaneUrl }));
   }
 
   /** Resolves when the control plane has registered this worker, or after `ms`; true when it has. */

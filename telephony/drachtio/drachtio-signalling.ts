@@ -5,6 +5,7 @@
  */
 import type Srf from 'drachtio-srf';
 import {
+  type AnswerRegister,
   type DialogFacts,
   DialogGone,
   type DialRequest,
@@ -19,6 +20,7 @@ import { CAPABILITIES } from './capabilities.ts';
 import { DrachtioDialog, type WorkerDialogs } from './dialog.ts';
 import { ConnectionLost } from './errors.ts';
 import { DrachtioInvite, hasContact } from './incoming-invite.ts';
+import { answerIncoming } from './incoming-register.ts';
 import { DrachtioOutgoingInvite } from './outgoing-invite.ts';
 import { sendPlainRequest } from './plain-request.ts';
 import { hangUpRefused, reinvite } from './reinvite.ts';
@@ -56,6 +58,7 @@ class DrachtioSignalling implements Signalling {
   readonly #dialogs: WorkerDialogs;
   readonly #unanswered = new Map<Unanswered, ServerConnection>();
   #handler: ((invite: IncomingInvite) => void) | null = null;
+  #registrar: AnswerRegister | null = null;
   /** Counts the dialled and moved calls, which take the servers in turn. */
   #turn = 0;
   constructor(options: DrachtioOptions, onFirst: () => void) {
@@ -88,6 +91,10 @@ class DrachtioSignalling implements Signalling {
 
   onInvite(handler: (invite: IncomingInvite) => void): void {
     this.#handler = handler;
+  }
+
+  onRegister(handler: AnswerRegister): void {
+    this.#registrar = handler;
   }
 
   dial(request: DialRequest): OutgoingInvite {
@@ -147,6 +154,10 @@ class DrachtioSignalling implements Signalling {
       this.#untilAnswered(invite, server);
       if (this.#handler) this.#handler(invite);
       else invite.refuse(503);
+    });
+    srf.use('register', (request: Srf.SrfRequest, response: Srf.SrfResponse) => {
+      if (this.#registrar) void answerIncoming(this.#registrar, { request, response, server: server.name });
+      else response.send(405);
     });
     // OPTIONS as a liveness check: the embedded server answers itself, drachtio-server forwards it to a
     // connected worker (RFC 3261 §11.2).

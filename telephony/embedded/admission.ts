@@ -15,6 +15,7 @@ export function admissionRequestOf(
   transaction: ServerTransaction,
 ): AdmissionRequest {
   const { request, peer } = transaction;
+  const userAgent = header(request, 'user-agent');
   const requestUri = request.start.kind === 'request' ? request.start.uri : '';
   return {
     call_id: (header(request, 'call-id') ?? '').slice(0, 512),
@@ -22,6 +23,7 @@ export function admissionRequestOf(
     to_user: (parseUri(requestUri)?.user ?? '').slice(0, 256),
     // A longer one cannot match any number or agent.
     ...(requestUri.length > MAX_URI_CHARS ? {} : { request_uri: requestUri }),
+    ...(userAgent === null ? {} : { user_agent: userAgent.slice(0, 256) }),
     source_address: peer.address,
     ...(isLoopback(sipHost) ? { is_local: true as const } : {}),
     source_port: peer.port,

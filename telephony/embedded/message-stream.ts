@@ -5,6 +5,7 @@
 import { MAX_MESSAGE_BYTES } from './message.ts';
 
 const HEADER_END = Buffer.from('\r\n\r\n');
+const LINE_FEED = 10;
 const FIRST_BYTES = 2_048;
 
 /** One message of a stream. */
@@ -25,10 +26,20 @@ export class MessageStream {
   #seen = 0;
   /** End of the message, once its head is complete. */
   #end: number | null = null;
+  /** Empty lines since the last message or ping. */
+  #emptyLines = 0;
+  #hasPing = false;
 
   /** True while a message is incomplete. */
   get isPartial(): boolean {
     return this.#to > this.#from;
+  }
+
+  /** Whether the peer has asked by two empty lines since the last question here (RFC 5626 §3.5.1). */
+  takePing(): boolean {
+    const hasPing = this.#hasPing;
+    this.#hasPing = false;
+    return hasPing;
   }
 
   /**
@@ -66,13 +77,7 @@ export class MessageStream {
 
   #cut(): Cut | null {
     if (this.#end === null) {
-      // Empty lines between messages keep a NAT binding open (RFC 5626 §3.5.1).
-      while (
-        this.#seen === this.#from &&
-        this.#from < this.#to &&
-        (this.#bytes[this.#from] === 13 || this.#bytes[this.#from] === 10)
-      )
-        this.#seen = ++this.#from;
+      this.#skipEmptyLines();
       const headEnd = this.#bytes
         .subarray(0, this.#to)
         .indexOf(HEADER_END, Math.max(this.#from, this.#seen - HEADER_END.length + 1));
@@ -91,8 +96,28 @@ export class MessageStream {
     return this.#to < this.#end ? null : this.#handOut(this.#end, false);
   }
 
+  /** Between messages they keep a NAT binding open (RFC 5626 §3.5.1). */
+  #skipEmptyLines(): void {
+    while (
+      this.#seen === this.#from &&
+      this.#from < this.#to &&
+      (this.#bytes[this.#from] === 13 || this.#bytes[this.#from] === LINE_FEED)
+    ) {
+      if (this.#bytes[this.#from] === LINE_FEED) this.#noteEmptyLine();
+      this.#seen = ++this.#from;
+    }
+  }
+
+  #noteEmptyLine(): void {
+    this.#emptyLines += 1;
+    if (this.#emptyLines < 2) return;
+    this.#emptyLines = 0;
+    this.#hasPing = true;
+  }
+
   #handOut(end: number, isBroken: boolean): Cut {
     const text = this.#bytes.toString('utf8', this.#from, end);
+    this.#emptyLines = 0;
     this.#from = isBroken ? this.#to : end;
     this.#seen = this.#from;
     this.#end = null;

@@ -70,7 +70,10 @@ function knowsScheme({ start }: SipMessage): boolean {
 
 /** Extensions the sender requires and the server does not support (RFC 3261 §8.2.2.3). */
 function requiredOptions(request: SipMessage): string[] {
-  return headerList(request, 'require').filter((option) => !EXTENSIONS.includes(option.toLowerCase()));
+  const isRegister = request.start.kind === 'request' && request.start.method === 'REGISTER';
+  // A registrar knows two more (RFC 3327, RFC 5626).
+  const known = isRegister ? [...EXTENSIONS, 'path', 'outbound'] : EXTENSIONS;
+  return headerList(request, 'require').filter((option) => !known.includes(option.toLowerCase()));
 }
 
 /** True when the body of an INVITE or UPDATE is an unencoded session description (RFC 3261 §8.2.3). */

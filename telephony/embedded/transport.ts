@@ -67,6 +67,8 @@ export interface Transports {
 
 const MAX_PORT = 65_535;
 const CONNECT_MS = 5_000;
+/** Answers two empty lines of a phone that keeps its connection open (RFC 5626 §3.5.1). */
+const PONG = '\r\n';
 
 /** Opens them all; rejects if an address cannot be bound. */
 export async function openTransports(options: TransportOptions): Promise<Transports> {
@@ -226,6 +228,7 @@ class BoundTransports implements Transports {
         socket.end();
       }
       this.#connections.heard(key, { isWhole: false, isPartial: stream.isPartial });
+      if (stream.takePing()) this.send(PONG, peer);
     });
   }
 

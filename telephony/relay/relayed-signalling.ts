@@ -38,6 +38,7 @@ export function relayedSignalling(signalling: Signalling, relay: MediaRelay): Si
     onInvite(handler) {
       signalling.onInvite((invite) => void relayed(invite, relay.openCall()).then(handler));
     },
+    onRegister: (handler) => signalling.onRegister(handler),
     get isConnected() {
       return signalling.isConnected;
     },

@@ -17,6 +17,7 @@ const BETA = new Set([
   'POST /v1/agent/phone-calls',
   'POST /v1/agent/phone-numbers',
   'POST /v1/agent/sessions',
+  'POST /v1/agent/sip-phones',
   'POST /v1/agent/sip-registrations',
   'POST /v1/agent/text-sessions',
   'POST /v1/agent/tests',

@@ -59,6 +59,10 @@ export interface PhoneOptions {
   readonly security?: PhoneSecurity;
   /** Credentials for digest challenges. */
   readonly credentials?: { readonly username: string; readonly password: string };
+  /** Registers there (`host:port`) and takes its calls. */
+  readonly registrar?: { readonly address: string; readonly transport: 'udp' | 'tcp' | 'tls' };
+  /** False: rings until the call is cancelled. */
+  readonly answers?: boolean;
   /** Its network instead of the loopback, and its first port for audio there. */
   readonly network?: { readonly interface: string; readonly address: string; readonly rtpPort: number };
 }
@@ -93,7 +97,7 @@ async function startListening(
 
 async function start(
   microphone: Int16Array,
-  { user = 'alice', codec = 'PCMU', security, credentials, network }: PhoneOptions,
+  { user = 'alice', codec = 'PCMU', security, credentials, network, registrar, answers = true }: PhoneOptions,
   options: readonly string[],
 ): Promise<Baresip> {
   const directory = mkdtempSync(join(tmpdir(), 'parley-baresip-'));
@@ -106,9 +110,14 @@ async function start(
   writeFileSync(join(directory, 'microphone.wav'), wav(speech));
   writeFileSync(join(directory, 'contacts'), '');
   const encryption = security && !security.isMediaPlain ? ';mediaenc=srtp-mand' : '';
-  const account = `<sip:${user}@${address}${security ? ';transport=tls' : ''}>${encryption}`;
+  const own = `${address}${security ? ';transport=tls' : ''}`;
+  const home = registrar ? `${registrar.address};transport=${registrar.transport}` : own;
+  const account = `<sip:${user}@${home}>${encryption}`;
   const login = credentials ? `;auth_user=${credentials.username};auth_pass=${credentials.password}` : '';
-  writeFileSync(join(directory, 'accounts'), `${account}${login};regint=0;answermode=auto\n`);
+  writeFileSync(
+    join(directory, 'accounts'),
+    `${account}${login};regint=${registrar ? 60 : 0};answermode=${answers ? 'auto' : 'manual'}\n`,
+  );
   const config = [
     `sip_listen ${address}:${sipPort}`,
     `net_interface ${network?.interface ?? '127.0.0.1'}`,

@@ -27,13 +27,14 @@ export interface Linphone {
 }
 
 /**
- * Starts a phone as `user` at a registrar (`host:port`); `microphone` is 8 kHz mono. Resolves once the phone
- * is registered; if registration fails, throws with the phone's output.
+ * Starts a phone as `user` at a registrar (`host:port`) that may ask for a password; `microphone` is 8 kHz
+ * mono. Resolves once the phone is registered; if registration fails, throws with the phone's output.
  */
 export async function startLinphone(
   user: string,
   registrar: string,
   microphone: Int16Array,
+  password?: string,
 ): Promise<Linphone> {
   const folder = mkdtempSync(join(tmpdir(), 'parley-linphone-'));
   // Directory of Linphone's database.
@@ -42,7 +43,13 @@ export async function startLinphone(
   writeFileSync(microphoneFile, toWav(microphone, RATE_HZ));
   writeFileSync(
     join(folder, 'linphonerc'),
-    configuration({ user, registrar, sipPort: await freeUdpPort(), mediaPort: await freeUdpPort() }),
+    configuration({
+      user,
+      registrar,
+      password,
+      sipPort: await freeUdpPort(),
+      mediaPort: await freeUdpPort(),
+    }),
   );
   const child = spawn('linphonec', ['-a', '-c', join(folder, 'linphonerc')], {
     env: { ...process.env, HOME: folder },
@@ -90,6 +97,7 @@ export async function startLinphone(
 function configuration(of: {
   readonly user: string;
   readonly registrar: string;
+  readonly password: string | undefined;
   readonly sipPort: number;
   readonly mediaPort: number;
 }): string {
@@ -110,5 +118,12 @@ reg_identity=sip:${of.user}@127.0.0.1
 reg_expires=600
 reg_sendregister=1
 publish=0
+${of.password === undefined ? '' : login(of.user, of.password)}`;
+}
+
+function login(user: string, password: string): string {
+  return `[auth_info_0]
+username=${user}
+passwd=${password}
 `;
 }

@@ -5,13 +5,13 @@ import { parseAgentFile } from '#cli/agent-file.ts';
 import { readSamples } from '#cli/prometheus-text.ts';
 import { mergeCustomSpeech } from '#config/custom-speech.ts';
 import { readKeys } from '#config/telephone-keys.ts';
-import { checkDigest } from '#control-plane/calls/admission/sip-digest.ts';
 import { readHeardCall } from '#control-plane/calls/recordings/heard-call.ts';
 import { replacePrivate } from '#control-plane/calls/recordings/replace-private.ts';
 import { parseChunk, parseSegment } from '#control-plane/calls/recordings/stored-pieces.ts';
 import { angerIn } from '#control-plane/calls/tags/anger-words.ts';
 import { LOOP, repetitionsIn } from '#control-plane/calls/tags/repetitions.ts';
 import { spokenLanguage } from '#control-plane/calls/tags/spoken-language.ts';
+import { checkDigest, digestSecrets } from '#control-plane/catalogue/numbers/sip-digest.ts';
 import { msgpackParts } from '#control-plane/platform/http/msgpack-shape.ts';
 import { parseRtp } from '#media/rtp/packet.ts';
 import { parseRtcp } from '#media/rtp/rtcp.ts';
@@ -64,9 +64,10 @@ const FLAC_HEADS = [
 ];
 const FLAC = { rateHz: 8_000, samples: 65_536 };
 const LOG_HEAD = { flight_log_version: 1, started_at_ms: 0, wall_time: '2026-01-01T00:00:00Z' };
-const PROOF = { username: 'trunk', password: 'secret' };
+const PROOF = { username: 'trunk', secrets: digestSecrets('trunk', 'secret') };
 const CALL = {
-  phoneNumber: '+15550100001',
+  boundTo: '+15550100001',
+  method: 'INVITE' as const,
   algorithms: ['MD5', 'SHA-256'] as const,
   key: new Uint8Array(32),
   wallTimeMs: 0,

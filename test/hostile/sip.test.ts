@@ -3,7 +3,9 @@ import { readDrachtioQuestion } from '#control-plane/calls/admission/drachtio-qu
 import { parameter, parseUri, uriOf } from '#telephony/embedded/message.ts';
 import { readMessage } from '#telephony/embedded/read-message.ts';
 import { parseVia } from '#telephony/embedded/via.ts';
+import { readRedirection } from '#telephony/registration/redirection.ts';
 import { readRegisterAnswer } from '#telephony/registration/register-answer.ts';
+import { readRegister } from '#telephony/registration/register-request.ts';
 import { growthOf, MOST_GROWTH, repeated } from './growth.ts';
 import { HOSTILE_TOKENS, USUAL_CHARS } from './tokens.ts';
 
@@ -14,6 +16,7 @@ const LINES = {
   'Call-ID': '1@203.0.113.9',
   CSeq: '1 OPTIONS',
 };
+const REGISTER = { to: '<sip:a@b>', 'call-id': '1', cseq: '1 REGISTER', contact: '<sip:a@b>' };
 const request = (first: string, lines: Readonly<Record<string, string>>) =>
   [first, ...Object.entries(lines).map(([name, value]) => `${name}: ${value}`), '', ''].join('\r\n');
 /** A request with this long text in one of its headers. */
@@ -40,6 +43,16 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
         server: 'sip-1',
       }),
     ),
+  'a REGISTER of a phone': (text) =>
+    ['Contact', 'Expires', 'Path', 'Require', 'User-Agent', 'To'].map((name) =>
+      readRegister([
+        ...Object.entries({ ...REGISTER, [name.toLowerCase()]: text }).map(([key, value]) => ({
+          name: key,
+          value,
+        })),
+      ]),
+    ),
+  'a redirection of a registrar': (text) => readRedirection(`sip:${text}`),
   'a message as drachtio-server posts it': (text) =>
     readDrachtioQuestion(request('INVITE sip:a@b SIP/2.0', { ...LINES, From: text }), {
       source_address: '203.0.113.9',

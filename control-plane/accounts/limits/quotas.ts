@@ -24,6 +24,7 @@ const COUNTED = {
     model: 'sipRegistrations',
     owner: 'team_id',
   },
+  sipPhones: { what: 'phones', setting: 'LIMIT_SIP_PHONES', model: 'sipPhones', owner: 'team_id' },
   knowledge: { what: 'knowledge sources', setting: 'LIMIT_KNOWLEDGE', model: 'knowledge', owner: 'team_id' },
   voices: { what: 'voice models', setting: 'LIMIT_VOICES', model: 'voices', owner: 'team_id' },
   tests: { what: 'agent tests', setting: 'LIMIT_TESTS', model: 'agentTests', owner: 'team_id' },

@@ -8,18 +8,19 @@ import { parseAllowList } from '#base/public-address.ts';
 import type { AdmissionRequest } from '#protocol/sip-admission.ts';
 import { findCalledNumbers } from '../../catalogue/numbers/number-store.ts';
 import {
+  checkDigest,
+  type DigestScope,
+  type DigestVerdict,
+  digestChallenges,
+  digestSecrets,
+  NONCE_USE_MS,
+} from '../../catalogue/numbers/sip-digest.ts';
+import {
   findCalledRegistration,
   numbersRegisteredAt,
 } from '../../catalogue/registrations/registration-store.ts';
 import type { Context } from '../../platform/context.ts';
 import type { NumberDocument } from '../../platform/store/models/number-model.ts';
-import {
-  checkDigest,
-  type DigestScope,
-  type DigestVerdict,
-  digestChallenges,
-  NONCE_USE_MS,
-} from './sip-digest.ts';
 
 /**
  * Result of the lookup. `holder` is the number whose team sees the refusal; null when several teams claim the
@@ -155,9 +156,10 @@ async function proofOf(
   if (!username || !sealed) return 'right';
   const answer = request.headers['proxy-authorization'] ?? request.headers['authorization'];
   if (answer === undefined) return 'none';
-  const credentials = { username, password: context.secretBox.open(sealed) };
+  const credentials = { username, secrets: digestSecrets(username, context.secretBox.open(sealed)) };
   const verdict = checkDigest(answer, credentials, {
     ...scopeOf(context, number),
+    method: 'INVITE',
     requestUri: request.request_uri,
   });
   if (verdict.is !== 'right') return verdict.is;
@@ -168,7 +170,7 @@ async function proofOf(
 /** The nonce key is the same for all teams that claim the number; only the password identifies a team. */
 function scopeOf({ settings, credentials, clock }: Context, number: NumberDocument): DigestScope {
   return {
-    phoneNumber: number.phone_number,
+    boundTo: number.phone_number,
     algorithms: settings.SIP_DIGEST,
     key: credentials.deploymentKey,
     wallTimeMs: clock.wallTime(),

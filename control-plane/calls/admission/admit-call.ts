@@ -1,19 +1,20 @@
 /**
  * Admission of an inbound phone call, requested by signalling before a worker is chosen. The order of checks
  * is fixed: number 404, source 403, digest 407, agent 486, limits 486 or 503, credit and capacity 503, then
- * 488 if signalling can detect it. An admitted call is charged and placed, and gets its plan once its init
- * webhook has finished.
+ * 488 if signalling can detect it. A phone that registers here is challenged (407), and its extension looked
+ * for. An admitted call is charged and placed, and gets its plan once its init webhook has finished.
  */
 
 import { networkOf } from '#base/client-network.ts';
 import { Fault, fault } from '#config/errors.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
-import { type AdmissionAnswer, type AdmissionRequest, withoutCredentials } from '#protocol/sip-admission.ts';
+import { type AdmissionRequest, withoutCredentials } from '#protocol/sip-admission.ts';
 import { isE164 } from '#telephony/e164.ts';
 import { withinLimits } from '../../accounts/limits/spend-limits.ts';
 import { withinWebSessionLimits } from '../../accounts/limits/web-session-limits.ts';
 import { versionOfCall } from '../../catalogue/agents/version-of-call.ts';
 import { planKnowledge } from '../../catalogue/knowledge/plan-knowledge.ts';
+import { isExtension } from '../../catalogue/phones/extensions.ts';
 import { type Context, newId } from '../../platform/context.ts';
 import { logRefusal, measureAdmission } from '../../platform/refusals/log-refusal.ts';
 import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
@@ -37,6 +38,8 @@ import { earlierTexts } from '../texts/earlier-texts.ts';
 import { findAddressee } from './addressee.ts';
 import { findCalledVersion } from './called-version.ts';
 import { askInitWebhook } from './init-webhook.ts';
+import { namesPhone, phoneCallOf } from './phone-caller.ts';
+import { type Admission, type RefusalHeaders, refusal } from './refusal.ts';
 import {
   isTestCall,
   numberOfTest,
@@ -50,25 +53,6 @@ import {
 const RETRY_AFTER = '10';
 
 const MINUTE_MS = 60_000;
-
-const REASONS: Readonly<Record<number, string>> = {
-  403: 'Forbidden',
-  404: 'Not Found',
-  407: 'Proxy Authentication Required',
-  486: 'Busy Here',
-  488: 'Not Acceptable Here',
-  500: 'Server Internal Error',
-  503: 'Service Unavailable',
-};
-
-/** The answer to signalling; `planned` resolves when the plan has been sent or the call was given up. */
-export interface Admission {
-  readonly answer: AdmissionAnswer;
-  readonly planned: Promise<void>;
-}
-
-/** Headers added to a refusal; an array is sent as one header line per value. */
-type RefusalHeaders = Record<string, string | string[]>;
 
 /** The destination of an admissible call, before the charge. */
 interface Callee {
@@ -105,11 +89,13 @@ async function answerTo(
   const tested = testedAgentOf(context, request);
   // The proof stands for the number and its checks.
   if (tested) return admitTo(context, numberOfTest(context, tested), { request, isAwaited, tested });
+  if (namesPhone(request)) return admitPhone(context, request, isAwaited);
   const addressee = await findAddressee(context, request);
   switch (addressee.is) {
     case 'unknown_number':
       await context.refusals.throttleCall(networkOf(request.source_address));
-      return refusal(404);
+      // Perhaps of a phone whose username is in its answer to the challenge only.
+      return isExtension(request.to_user) ? admitPhone(context, request, isAwaited) : refusal(404);
     case 'no_number':
       return refuse(context, { request, number: null }, fault('number_unbound'));
     case 'source_refused':
@@ -124,6 +110,25 @@ async function answerTo(
     }
     default:
       return admitTo(context, addressee.number, { request, isAwaited, tested });
+  }
+}
+
+/** A call of a phone that registers here. */
+async function admitPhone(
+  context: Context,
+  request: AdmissionRequest,
+  isAwaited: () => boolean,
+): Promise<Admission> {
+  const call = await phoneCallOf(context, request);
+  switch (call.is) {
+    case 'challenged':
+      return refusal(407, { 'Proxy-Authenticate': call.challenges });
+    case 'too_many':
+      return refusal(503, { 'Retry-After': String(call.seconds) });
+    case 'refused':
+      return refusal(call.status, undefined, call.reason);
+    default:
+      return admitTo(context, call.number, { request: call.request, isAwaited, tested: null });
   }
 }
 
@@ -208,12 +213,6 @@ function tellOfRefusal(
     sipCallId: request.call_id,
   };
   logRefusal(context, { kind: 'inbound_call', teamId: number.team_id, ...call }, reason);
-}
-
-/** The answer that refuses a call. */
-function refusal(status: number, headers?: RefusalHeaders): Admission {
-  const data = { status, reason: REASONS[status] ?? 'Refused', ...(headers ? { headers } : {}) };
-  return { answer: { action: 'reject', data }, planned: Promise.resolve() };
 }
 
 interface InboundCall {

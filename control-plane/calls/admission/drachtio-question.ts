@@ -40,6 +40,7 @@ export function readDrachtioQuestion(
     from_user: userOf(first('from') ?? ''),
     to_user: userOf(requestUri),
     request_uri: requestUri,
+    user_agent: first('user-agent')?.slice(0, 256),
     source_address: query.source_address,
     // Not reported by drachtio-server; no decision depends on it.
     source_port: 0,

@@ -8,12 +8,24 @@ import type { CallPlan, TransferRoute } from '#protocol/call-plan.ts';
 import { isE164 } from '#telephony/e164.ts';
 import { numberOf, readSipUri, telephoneOf } from '#telephony/sip-address.ts';
 import { tenantGuard } from '../../catalogue/numbers/tenant-guard.ts';
+import { isOfExtension } from '../../catalogue/phones/extension-number.ts';
 import type { Context } from '../../platform/context.ts';
 import type { NumberDocument } from '../../platform/store/models/number-model.ts';
 import { checkDestination, refuseHostedNumber } from './check-outbound.ts';
 import { guardOf, SESSION_HEADER, trunkOf } from './outbound-transport.ts';
 
 type Destination = AgentConfig['conversation']['transfer_destinations'][number];
+
+/** A route without an address. */
+const NOWHERE = {
+  number: null,
+  dial_uri: '',
+  guard: null,
+  is_referable: false,
+  headers: {},
+  username: null,
+  password: null,
+};
 
 /** Plans the transfers of a call on `number`; null when the agent has no transfer destinations. */
 export async function planTransfers(
@@ -56,6 +68,10 @@ async function routeTo(
   const { destination, sessionId } = to;
   const session = { [SESSION_HEADER]: sessionId };
   try {
+    if (destination.type === 'sip_phone') {
+      const { phone_extension = '' } = destination;
+      return { ...NOWHERE, headers: session, phone_extension, error: null };
+    }
     if (destination.type === 'sip') {
       await checkAddress(context, number, destination.sip_uri);
       return {
@@ -63,8 +79,8 @@ async function routeTo(
         dial_uri: destination.sip_uri,
         guard: tenantGuard(context),
         // A REFER would make the platform's carrier dial it at the platform's cost, bypassing the rules for
-        // outbound destinations.
-        is_referable: number.provider !== 'managed',
+        // outbound destinations. And a phone that is asked to call a stranger would ask us, who refuse it.
+        is_referable: number.provider !== 'managed' && !isOfExtension(number),
         // A party named by a SIP URI is not part of the trunk and must not see its password or headers.
         headers: session,
         username: null,
@@ -72,6 +88,7 @@ async function routeTo(
         error: null,
       };
     }
+    if (isOfExtension(number)) throw fault('no_number_to_call_from');
     const { address, parameters, username, password, line } = await trunkOf(context, number);
     const toNumber = await checkDestination(context, number, destination.phone_number);
     return {
@@ -87,16 +104,7 @@ async function routeTo(
     };
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
-    const nowhere = {
-      number: null,
-      dial_uri: '',
-      guard: null,
-      is_referable: false,
-      headers: {},
-      username: null,
-      password: null,
-    };
-    return { ...nowhere, error: `${error.code}: ${error.message}` };
+    return { ...NOWHERE, error: `${error.code}: ${error.message}` };
   }
 }
 

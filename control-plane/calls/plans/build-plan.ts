@@ -126,11 +126,17 @@ function withoutExtraEvents<Config extends Pick<AgentConfig, 'webhooks'>>(config
   return { ...config, webhooks: { ...webhooks, post_call } };
 }
 
-/** Workers read them from the routes of the transfers, for the same reason. */
+/**
+ * Workers read keys and phones from the routes of the transfers; one of an earlier release knows neither, and
+ * no such type.
+ */
 function withoutExtensions<Config extends Pick<AgentConfig, 'conversation'>>(config: Config): Config {
   const { conversation } = config;
   const transfer_destinations = conversation.transfer_destinations.map(
-    ({ extension: _, ...destination }) => destination,
+    ({ extension: _, phone_extension: phone, ...destination }) =>
+      destination.type === 'sip_phone'
+        ? { ...destination, type: 'sip' as const, sip_uri: `sip:${phone}@phones.invalid` }
+        : destination,
   );
   return { ...config, conversation: { ...conversation, transfer_destinations } };
 }

@@ -1,12 +1,15 @@
 /**
  * Colleagues in a running call. A colleague gets a token of their own, hears caller and agent, and may take
  * over from the agent. Whatever the transport of the call, colleagues connect like web clients: in a separate
- * LiveKit room with the worker if a LiveKit server is configured, otherwise over a direct connection.
+ * LiveKit room with the worker if a LiveKit server is configured, otherwise over a direct connection. Or
+ * their phones are rung.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { Fault, fault } from '#config/errors.ts';
 import { participantMode } from '#protocol/session-events.ts';
+import { extension } from '../../catalogue/phones/extensions.ts';
+import { placesOf } from '../../catalogue/phones/phone-places.ts';
 import { type Context, newId } from '../../platform/context.ts';
 import { bearerToken, callerOf } from '../../platform/http/auth.ts';
 import { sendBare } from '../../platform/http/problems.ts';
@@ -38,12 +41,15 @@ const joinBody = z
     /** Display name for the timeline. */
     name: z.string().min(1).max(120).nullable().default(null),
     mode: participantMode.default('listen'),
+    /** Rings the phones with this extension; the colleague joins when one answers. */
+    phone_extension: extension.optional(),
   })
   .optional();
 const identity = { session_id: z.string(), participant_id: z.string() };
 const participantGrant = z.discriminatedUnion('transport', [
   webGrant.options[0].extend(identity),
   webGrant.options[1].extend(identity),
+  z.object({ transport: z.literal('phone'), ...identity }),
 ]);
 type ParticipantGrant = z.output<typeof participantGrant>;
 
@@ -76,10 +82,7 @@ function registerJoining(app: ApiServer, context: Context): void {
       );
       if ((session.participants?.length ?? 0) >= MAX_PARTICIPANTS) throw fault('participants_full');
       const wanted = request.body ?? { name: null, mode: 'listen' };
-      const grant = context.rooms
-        ? await joinInRoom(context, context.rooms, session, wanted)
-        : await joinDirectly(context, session, wanted);
-      return reply.code(201).send(grant);
+      return reply.code(201).send(await join(context, session, wanted));
     },
   );
 
@@ -167,6 +170,39 @@ function registerChanges(app: ApiServer, context: Context): void {
 
 type JoinRequest = NonNullable<z.output<typeof joinBody>>;
 type ParticipantRequest = FastifyRequest<{ Params: z.output<typeof participantPath> }>;
+
+function join(context: Context, session: RunningSession, wanted: JoinRequest): Promise<ParticipantGrant> {
+  const { phone_extension: phones } = wanted;
+  if (phones !== undefined) return joinByPhone(context, session, wanted, phones);
+  return context.rooms
+    ? joinInRoom(context, context.rooms, session, wanted)
+    : joinDirectly(context, session, wanted);
+}
+
+/** Rings the phones of the colleague. Throws `phone_not_registered`. */
+async function joinByPhone(
+  context: Context,
+  session: RunningSession,
+  { name, mode }: JoinRequest,
+  dialled: string,
+): Promise<ParticipantGrant> {
+  const places = await placesOf(context, session.team_id, dialled);
+  if (places.length === 0) throw fault('phone_not_registered', { extension: dialled });
+  const id = newId();
+  await keepParticipant(context, session, { id, name, mode, token_hash: null, room: null });
+  try {
+    await context.dispatch.joinParticipant(session.worker.instance_id, keyOf(session), {
+      id,
+      name,
+      mode,
+      connection: { type: 'phones', places },
+    });
+  } catch (error) {
+    await context.models.sessions.updateOne({ _id: session._id }, { $pull: { participants: { id } } });
+    throw error;
+  }
+  return { transport: 'phone', session_id: session._id, participant_id: id };
+}
 
 /**
  * Creates the colleague's room. The worker joins it before the grant is returned; on failure everything is

@@ -6,6 +6,7 @@ import type { PlatformModels } from '#config/platform-models.ts';
 import type { Caller } from '../../platform/http/auth.ts';
 import { type AgentDocument, OVERRIDE_FIELDS } from '../../platform/store/models/agent-model.ts';
 import type { VersionDocument } from '../../platform/store/models/version-model.ts';
+import { extension } from '../phones/extensions.ts';
 import { agentWarning, warningsOf } from './agent-warnings.ts';
 import { isOrigin } from './public-origin.ts';
 
@@ -32,12 +33,17 @@ export const profileFields = {
   overrides_allowed: z.array(z.enum(OVERRIDE_FIELDS)).max(8),
 };
 
+/** Its number for the phones of its team; null takes it away. */
+export const agentExtension = extension.nullable();
+
 /** The agent record, without the configuration. */
 export const agentRecord = z.object({
   agent_id: z.string(),
   workspace_id: z.string(),
   ...profileFields,
   allowed_origins: z.array(z.string()),
+  /** Absent until set. */
+  extension: z.string().optional(),
   publication_state: z.enum(['live', 'draft']),
   has_unpublished_changes: z.boolean(),
   created_at: timestamp,
@@ -86,6 +92,7 @@ export function toAgentRecord(
     public_enabled: agent.public_enabled,
     allowed_origins: agent.allowed_origins,
     overrides_allowed: agent.overrides_allowed,
+    ...(agent.extension === undefined ? {} : { extension: agent.extension }),
     publication_state: agent.published > 0 ? 'live' : 'draft',
     has_unpublished_changes: agent.published_hash !== draftHash,
     created_at: agent.created_at.toISOString(),

@@ -12,7 +12,8 @@ import { findPage } from '../../platform/store/find-page.ts';
 import { forgetRegret } from '../../platform/store/forget-regret.ts';
 import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
 import { scorecardIdsOf } from '../../platform/store/models/scorecard-model.ts';
-import { agentRecord, profileFields, toAgentRecord } from './agent-record.ts';
+import { checkExtension, explainTaken } from '../phones/extensions.ts';
+import { agentExtension, agentRecord, profileFields, toAgentRecord } from './agent-record.ts';
 import { draftHashes, findAgent } from './agent-store.ts';
 import { createAgent } from './create-agent.ts';
 
@@ -24,7 +25,7 @@ const createBody = z.strictObject({
   config: agentConfigPatch.optional(),
 });
 
-const profilePatch = z.strictObject(profileFields).partial();
+const profilePatch = z.strictObject({ ...profileFields, extension: agentExtension }).partial();
 
 const agentsQuery = z.strictObject({
   ...listQuery,
@@ -96,14 +97,7 @@ export function registerAgentRoutes(app: ApiServer, context: Context): void {
     '/v1/agent/agents/:agent_id',
     { schema: { tags: ['agents'], params: agentPath, body: profilePatch, response: { 200: agentRecord } } },
     async (request) => {
-      const agent = await context.models.agents
-        .findOneAndUpdate(
-          { _id: request.params.agent_id, team_id: callerOf(request).teamId },
-          { $set: { ...request.body, updated_at: now(context) } },
-          { returnDocument: 'after' },
-        )
-        .lean<AgentDocument>();
-      if (!agent) throw fault('not_found');
+      const agent = await patchProfile(context, callerOf(request).teamId, request);
       return record(agent, callerOf(request));
     },
   );
@@ -116,6 +110,29 @@ export function registerAgentRoutes(app: ApiServer, context: Context): void {
       return reply.code(204).send();
     },
   );
+}
+
+/** Throws `not_found`, `InvalidRequest` if the extension is taken. */
+async function patchProfile(
+  context: Context,
+  teamId: string,
+  { params: { agent_id: id }, body }: { params: { agent_id: string }; body: z.output<typeof profilePatch> },
+): Promise<AgentDocument> {
+  const { extension, ...profile } = body;
+  if (typeof extension === 'string') await checkExtension(context, teamId, { extension, id });
+  const agent = await context.models.agents
+    .findOneAndUpdate(
+      { _id: id, team_id: teamId },
+      {
+        $set: { ...profile, ...(extension ? { extension } : {}), updated_at: now(context) },
+        ...(extension === null ? { $unset: { extension: 1 } } : {}),
+      },
+      { returnDocument: 'after' },
+    )
+    .lean<AgentDocument>()
+    .catch(explainTaken('agent'));
+  if (!agent) throw fault('not_found');
+  return agent;
 }
 
 function agentsFilter(teamId: string, query: z.output<typeof agentsQuery>): Record<string, unknown> {

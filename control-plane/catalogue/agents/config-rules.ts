@@ -17,6 +17,7 @@ import { readSipUri } from '#telephony/sip-address.ts';
 import type { Context } from '../../platform/context.ts';
 import { InvalidRequest, invalidField } from '../../platform/http/problems.ts';
 import { tenantHostProblem } from '../numbers/sip-config.ts';
+import { isExtension } from '../phones/extensions.ts';
 import { customSpeechProblems } from './custom-speech-rules.ts';
 import { type DraftChange, type Problem, urlProblems } from './draft-problem.ts';
 import { attachable } from './references.ts';
@@ -101,6 +102,11 @@ function addressProblems(
     return /^sips?:[^\s@;?]+(@[^\s@;?]+)?$/i.test(destination.sip_uri) && readSipUri(destination.sip_uri)
       ? []
       : [{ loc: [...loc, 'sip_uri'], text: 'must be a SIP URI such as sip:desk@example.com' }];
+  }
+  if (destination.type === 'sip_phone') {
+    return isExtension(destination.phone_extension ?? '')
+      ? []
+      : [{ loc: [...loc, 'phone_extension'], text: 'must be the extension of a phone: 2 to 6 digits' }];
   }
   if (!isE164(destination.phone_number))
     return [{ loc: [...loc, 'phone_number'], text: 'must be an E.164 number such as +14155550123' }];

@@ -82,6 +82,8 @@ export const REQUEST_EXAMPLES: Readonly<Record<string, object>> = {
     password: 'correct horse',
     label: 'Front desk',
   },
+  'POST /v1/agent/sip-phones': { extension: '204', display_name: 'Front desk' },
+  'PATCH /v1/agent/sip-phones/:sip_phone_id': { display_name: 'Back office' },
   'PATCH /v1/agent/sip-registrations/:sip_registration_id': { expires_seconds: 300 },
   'POST /v1/agent/tests': {
     name: 'Books a table',

@@ -33,6 +33,7 @@ import { defineScorecards, defineScoredCalls, defineScoreWatches } from './model
 import { defineSessionArchives } from './models/session-archive-model.ts';
 import { defineSessionAttachments, defineSessions } from './models/session-model.ts';
 import { defineShares } from './models/share-model.ts';
+import { defineSipPhones } from './models/sip-phone-model.ts';
 import { defineSipRegistrations } from './models/sip-registration-model.ts';
 import { defineSmsMessages, defineSmsThreads } from './models/sms-model.ts';
 import { defineSpending } from './models/spending-model.ts';
@@ -65,6 +66,7 @@ export function defineModels(
     knowledgeRevisions: defineKnowledgeRevisions(connection),
     numbers: defineNumbers(connection),
     sipRegistrations: defineSipRegistrations(connection),
+    sipPhones: defineSipPhones(connection),
     places: definePlaces(connection),
     spending: defineSpending(connection),
     ledger: defineLedger(connection),

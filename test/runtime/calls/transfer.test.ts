@@ -140,6 +140,7 @@ describeNeeds(['sipp'])('a transfer over the embedded signalling', () => {
       logger,
       caller: call.leg,
       line: call,
+      findPhones: null,
       mayTransfer: null,
       placeCall: async (wanted, signal) => {
         const placed = await place(wanted, signal);

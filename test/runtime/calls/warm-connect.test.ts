@@ -118,6 +118,7 @@ async function transferTo(
     logger: pino({ level: 'silent' }),
     caller: openLeg(),
     line: null,
+    findPhones: null,
     mayTransfer: null,
     placeCall: async () => {
       const party = {

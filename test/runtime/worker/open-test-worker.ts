@@ -199,10 +199,11 @@ export class TestWorker {
   /** Brings the INVITEs that the test makes up. */
   #signalling(): Signalling {
     const isConnected = () => this.hasSignalling;
-    const signalling: Pick<Signalling, 'isConnected' | 'onInvite'> = {
+    const signalling: Pick<Signalling, 'isConnected' | 'onInvite' | 'onRegister'> = {
       get isConnected() {
         return isConnected();
       },
+      onRegister: () => undefined,
       onInvite: (listener) => {
         this.receiveInvite = listener;
       },

@@ -257,3 +257,39 @@ describe('a connection over TLS to a name of a peer', () => {
     return ours;
   }
 });
+
+describe('a phone that keeps its connection open (RFC 5626 §3.5.1)', () => {
+  /** What comes back within a moment, after something that is always answered. */
+  async function answerTo(...pieces: string[]): Promise<string> {
+    const socket = await open();
+    let heard = '';
+    socket.on('data', (bytes) => (heard += String(bytes)));
+    for (const piece of pieces) {
+      socket.write(piece);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    socket.write(OPTIONS);
+    await expect.poll(() => heard).toContain('answered');
+    return heard.replace('OPTIONS answered', '');
+  }
+
+  it('gets an empty line for two', async () => {
+    expect(await answerTo('\r\n\r\n')).toBe('\r\n');
+    expect(await answerTo('\r\n', '\r\n')).toBe('\r\n');
+  });
+
+  it('gets nothing for one, which is the answer to ours', async () => {
+    expect(await answerTo('\r\n')).toBe('');
+  });
+
+  it('stays connected by its signs of life', async () => {
+    const socket = await open();
+    expect(await isServed(socket)).toBe(true);
+    for (let nth = 0; nth < 3; nth++) {
+      await clock.advance(LIMITS.sipIdleMs - 2_000);
+      socket.write('\r\n\r\n');
+      await once(socket, 'data');
+    }
+    expect(await isServed(socket)).toBe(true);
+  });
+});

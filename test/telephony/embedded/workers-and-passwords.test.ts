@@ -4,7 +4,8 @@ import {
   checkDigest,
   type DigestAlgorithm,
   digestChallenges,
-} from '#control-plane/calls/admission/sip-digest.ts';
+  digestSecrets,
+} from '#control-plane/catalogue/numbers/sip-digest.ts';
 import type { AdmissionAnswer, AdmissionRequest } from '#protocol/sip-admission.ts';
 import type { EmbeddedSignalling } from '#telephony/embedded/server.ts';
 import type { Signalling } from '#telephony/signalling.ts';
@@ -19,6 +20,7 @@ const sdp =
 const route: AdmissionAnswer = { action: 'route', data: { tag: 'worker-1' } };
 
 const PASSWORD = { username: 'trunk', password: 'correct-horse' };
+const PROOF = { username: 'trunk', secrets: digestSecrets('trunk', 'correct-horse') };
 
 /** Features that drachtio-server lacks (docs/drachtio.md). */
 describeNeeds(['sipp', 'baresip'])('with the embedded server', () => {
@@ -70,12 +72,16 @@ describeNeeds(['sipp', 'baresip'])('with the embedded server', () => {
   function asksForPassword(algorithms: readonly DigestAlgorithm[]): typeof admit {
     const scope = () => ({
       key: Buffer.alloc(32, 1),
-      phoneNumber: '+15550100',
+      boundTo: '+15550100',
       algorithms,
       wallTimeMs: systemClock.wallTime(),
     });
     return ({ headers, request_uri: requestUri }) => {
-      const verdict = checkDigest(headers['proxy-authorization'], PASSWORD, { ...scope(), requestUri });
+      const verdict = checkDigest(headers['proxy-authorization'], PROOF, {
+        ...scope(),
+        method: 'INVITE',
+        requestUri,
+      });
       if (verdict.is === 'right') return route;
       const challenge = { 'Proxy-Authenticate': digestChallenges(scope()) };
       return {

@@ -131,6 +131,10 @@ class FarSide implements Signalling {
     throw new Error('not here');
   }
 
+  onRegister(): void {
+    throw new Error('not here');
+  }
+
   close(): void {
     this.isConnected = false;
   }

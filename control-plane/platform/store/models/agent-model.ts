@@ -36,6 +36,8 @@ export interface AgentDocument {
   public_enabled: boolean;
   allowed_origins: string[];
   overrides_allowed: OverrideField[];
+  /** Its number for the phones of its team; absent until set. */
+  extension?: string;
   /** Absent until set. */
   limits?: Partial<SpendLimits>;
   config: AgentConfig;
@@ -68,6 +70,7 @@ export const defineAgents = modelOf<AgentDocument>('Agent', () => {
       public_enabled: { type: Boolean, default: false },
       allowed_origins: { type: [String], default: [] },
       overrides_allowed: { type: [String], default: [] },
+      extension: { type: String },
       limits: { type: Schema.Types.Mixed },
       config: { type: Schema.Types.Mixed, required: true },
       secrets: { type: Schema.Types.Mixed, required: true },
@@ -83,6 +86,10 @@ export const defineAgents = modelOf<AgentDocument>('Agent', () => {
     { collection: 'agents', versionKey: false, minimize: false },
   );
   schema.index({ team_id: 1, created_at: -1, _id: -1 });
+  schema.index(
+    { team_id: 1, extension: 1 },
+    { unique: true, partialFilterExpression: { extension: { $gt: '' } } },
+  );
   schema.index({ 'config.tools.tool_ids': 1 });
   schema.index({ 'config.knowledge_base.knowledge_source_ids': 1 });
   schema.index({ published_knowledge_source_ids: 1 });

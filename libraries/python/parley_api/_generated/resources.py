@@ -135,6 +135,7 @@ class Agents(Resource):
         public_enabled: bool = OMITTED,
         allowed_origins: List[str] = OMITTED,
         overrides_allowed: List[Literal["first_message", "system_prompt", "voice_id", "language"]] = OMITTED,
+        extension: Union[str, None] = OMITTED,
         options: RequestOptions = RequestOptions(),
     ) -> api.Agent:
         """Change an agent's profile. Changes the name, description, status, public switch, allowed origins or
@@ -151,6 +152,7 @@ class Agents(Resource):
                 "public_enabled": public_enabled,
                 "allowed_origins": allowed_origins,
                 "overrides_allowed": overrides_allowed,
+                "extension": extension,
             }),
             is_repeatable=True,
         )
@@ -2531,8 +2533,9 @@ class Sessions(Resource):
         *,
         name: Union[str, None] = OMITTED,
         mode: Literal["listen", "take_over"] = OMITTED,
+        phone_extension: str = OMITTED,
         options: RequestOptions = RequestOptions(),
-    ) -> Union[api.SessionAddParticipantAnswerWebrtc, api.SessionAddParticipantAnswerLivekit]:
+    ) -> Union[api.SessionAddParticipantAnswerWebrtc, api.SessionAddParticipantAnswerLivekit, api.SessionAddParticipantAnswerPhone]:
         """Add a colleague to a running call. Returns a token for the colleague's browser to listen to the
         call and take it over. Costs nothing extra. Any account key. Not idempotent; an Idempotency-Key is
         refused. 404; 409 before the caller has joined, after the end, or at the limit of participants; 502
@@ -2544,6 +2547,7 @@ class Sessions(Resource):
             body=given({
                 "name": name,
                 "mode": mode,
+                "phone_extension": phone_extension,
             }),
         )
         return self._transport.json(call, options)
@@ -2648,6 +2652,129 @@ class Sessions(Resource):
                 "tool": tool,
             }),
             is_repeatable=True,
+        )
+        return self._transport.json(call, options)
+
+
+class SipPhones(Resource):
+    """Methods of `parley.sip_phones`."""
+
+    def list(
+        self,
+        *,
+        cursor: str = OMITTED,
+        page: int = OMITTED,
+        page_size: int = OMITTED,
+        include_total: bool = OMITTED,
+        extension: str = OMITTED,
+        options: RequestOptions = RequestOptions(),
+    ) -> Pages[api.SipPhonePage, api.SipPhone]:
+        """List phones. Returns the team's phones, newest first, with the devices that are registered now. 400
+        if page and cursor are both given.
+        """
+        call = Call(
+            "GET",
+            "/v1/agent/sip-phones",
+            query=given({
+                "cursor": cursor,
+                "page": page,
+                "page_size": page_size,
+                "include_total": include_total,
+                "extension": extension,
+            }),
+            is_repeatable=True,
+        )
+        return self._transport.pages(call, options, "sip_phones")
+
+    def create(
+        self,
+        *,
+        extension: str,
+        display_name: str = OMITTED,
+        may_call_agents: bool = OMITTED,
+        options: RequestOptions = RequestOptions(),
+    ) -> api.SipPhoneCreateAnswer:
+        """Make a phone. Makes an account with which a softphone or a desk phone registers here. Username and
+        password are made by Parley; the password is in this answer only. Needs beta access. 422 if another
+        phone or agent of the team has the extension, 403 at the limit of phones.
+        """
+        call = Call(
+            "POST",
+            "/v1/agent/sip-phones",
+            body=given({
+                "extension": extension,
+                "display_name": display_name,
+                "may_call_agents": may_call_agents,
+            }),
+        )
+        return self._transport.json(call, options)
+
+    def get(
+        self,
+        sip_phone_id: str,
+        *,
+        options: RequestOptions = RequestOptions(),
+    ) -> api.SipPhone:
+        """Read a phone. The phone with the devices that are registered now, and the last attempt with a wrong
+        password.
+        """
+        call = Call(
+            "GET",
+            route("/v1/agent/sip-phones/{}", sip_phone_id),
+            is_repeatable=True,
+        )
+        return self._transport.json(call, options)
+
+    def update(
+        self,
+        sip_phone_id: str,
+        *,
+        extension: str = OMITTED,
+        display_name: str = OMITTED,
+        may_call_agents: bool = OMITTED,
+        options: RequestOptions = RequestOptions(),
+    ) -> api.SipPhone:
+        """Change a phone. Changes the given fields. Devices stay registered."""
+        call = Call(
+            "PATCH",
+            route("/v1/agent/sip-phones/{}", sip_phone_id),
+            body=given({
+                "extension": extension,
+                "display_name": display_name,
+                "may_call_agents": may_call_agents,
+            }),
+            is_repeatable=True,
+        )
+        return self._transport.json(call, options)
+
+    def delete(
+        self,
+        sip_phone_id: str,
+        *,
+        options: RequestOptions = RequestOptions(),
+    ) -> None:
+        """Delete a phone. Its devices are not rung any more and can no longer register or call. Calls in
+        progress go on.
+        """
+        call = Call(
+            "DELETE",
+            route("/v1/agent/sip-phones/{}", sip_phone_id),
+            is_repeatable=True,
+        )
+        return self._transport.nothing(call, options)
+
+    def create_password(
+        self,
+        sip_phone_id: str,
+        *,
+        options: RequestOptions = RequestOptions(),
+    ) -> api.SipPhoneCreateAnswer:
+        """Make a new password for a phone. Returns the phone with a new password, which is in this answer
+        only. Devices with the old one are forgotten at once.
+        """
+        call = Call(
+            "POST",
+            route("/v1/agent/sip-phones/{}/password", sip_phone_id),
         )
         return self._transport.json(call, options)
 
@@ -3889,6 +4016,7 @@ class Resources:
         self.privacy = Privacy(transport)
         self.refusals = Refusals(transport)
         self.sessions = Sessions(transport)
+        self.sip_phones = SipPhones(transport)
         self.sip_registrations = SipRegistrations(transport)
         self.speech = Speech(transport)
         self.test_runs = TestRuns(transport)

@@ -90,6 +90,10 @@ class _Agent(TypedDict):
 
 
 class Agent(_Agent, total=False):
+    extension: str
+    """Number of 2 to 6 digits within the account, shared by its agents and phones: phones that register here
+    dial it for the agent. Absent from an agent without one.
+    """
     warnings: List[AgentWarning]
     """What is wrong with the draft although it is valid; absent without a warning"""
 
@@ -905,6 +909,51 @@ class Session(_Session, total=False):
     """What went wrong in the ended call, as far as facts tell; absent if nothing was found"""
 
 
+class SipPhoneRegistration(TypedDict):
+    contact: str
+    """SIP address that the device gave. Calls go to where it registered from, whatever this says."""
+    source_address: str
+    """Address from which the device registered"""
+    transport: Literal["udp", "tcp", "tls"]
+    """Transport of the registration, over which the device is called"""
+    user_agent: str
+    """What the device calls itself; may be empty"""
+    registered_until: str
+    """When the registration runs out, unless the device renews it before, RFC 3339 UTC"""
+
+
+class SipPhoneLastRefused(TypedDict):
+    at: str
+    """When, RFC 3339 UTC"""
+    source_address: str
+    """Where it came from"""
+
+
+class SipPhone(TypedDict):
+    sip_phone_id: str
+    """Id of the phone"""
+    workspace_id: str
+    """Workspace of the resource; resources only refer to others of the same workspace"""
+    extension: str
+    """Number of 2 to 6 digits within the account, shared by its agents and phones: a transfer to it rings the
+    phone.
+    """
+    display_name: str
+    """Name of the person whose phone it is; may be empty"""
+    username: str
+    """Name with which the phone registers, made by Parley"""
+    may_call_agents: bool
+    """Whether the phone may call agents; a phone that may not can only be rung."""
+    registrations: List[SipPhoneRegistration]
+    """Devices that are registered with this account now; at most eight"""
+    last_refused: Union[SipPhoneLastRefused, None]
+    """The last attempt to register or call with a wrong password; null if there was none"""
+    created_at: str
+    """When it was created, RFC 3339 UTC"""
+    updated_at: str
+    """Time of the last change, RFC 3339 UTC."""
+
+
 class SipRegistrationLastError(TypedDict):
     message: str
     """What happened, and what to check"""
@@ -1557,8 +1606,8 @@ class AgentConfigConversationTransferDestinationOnFailure(TypedDict):
 
 
 class _AgentConfigConversationTransferDestination(TypedDict):
-    type: Literal["phone", "sip"]
-    """Whether `phone_number` or `sip_uri` is called."""
+    type: Literal["phone", "sip", "sip_phone"]
+    """Whether `phone_number`, `sip_uri` or the phone with `phone_extension` is called."""
     label: str
     """Name by which the model selects the destination. With several destinations, required and unique
     regardless of case.
@@ -1600,6 +1649,10 @@ class AgentConfigConversationTransferDestination(_AgentConfigConversationTransfe
     extension: str
     """Keys pressed after the answer, before anything is said: 0 to 9, `*`, `#`, A to D, with the pauses `w`
     (half a second), `W` (a second) and `,` (two seconds).
+    """
+    phone_extension: str
+    """Extension of the phone to ring if `type` is `sip_phone`: all its registered devices ring at once.
+    Unused with other types.
     """
 
 
@@ -3925,6 +3978,19 @@ class SessionPage(TypedDict):
     """
 
 
+class SipPhonePage(TypedDict):
+    sip_phones: List[SipPhone]
+    """Phones of this page"""
+    has_more: bool
+    """Whether more rows follow this page"""
+    next_cursor: Union[str, None]
+    """Value of `cursor` for the next page; null on the last page"""
+    total: Union[int, None]
+    """Number of all matching rows; null when paging by cursor without `include_total`. Long lists are counted
+    up to 100,000
+    """
+
+
 class SipRegistrationPage(TypedDict):
     sip_registrations: List[SipRegistration]
     """SIP registrations of this page"""
@@ -4274,6 +4340,33 @@ class SessionCreateAnswerLivekit(TypedDict):
     """Longest duration of this session in seconds; at most 600 for a preview."""
 
 
+class SipPhoneCreateAnswer(TypedDict):
+    sip_phone_id: str
+    """Id of the phone"""
+    workspace_id: str
+    """Workspace of the resource; resources only refer to others of the same workspace"""
+    extension: str
+    """Number of 2 to 6 digits within the account, shared by its agents and phones: a transfer to it rings the
+    phone.
+    """
+    display_name: str
+    """Name of the person whose phone it is; may be empty"""
+    username: str
+    """Name with which the phone registers, made by Parley"""
+    may_call_agents: bool
+    """Whether the phone may call agents; a phone that may not can only be rung."""
+    registrations: List[SipPhoneRegistration]
+    """Devices that are registered with this account now; at most eight"""
+    last_refused: Union[SipPhoneLastRefused, None]
+    """The last attempt to register or call with a wrong password; null if there was none"""
+    created_at: str
+    """When it was created, RFC 3339 UTC"""
+    updated_at: str
+    """Time of the last change, RFC 3339 UTC."""
+    password: str
+    """Password with which the phone registers, made by Parley; shown only in this answer"""
+
+
 class AgentSuggestAnswerTest(TypedDict):
     name: str
     """Name of the test"""
@@ -4471,6 +4564,15 @@ class SessionAddParticipantAnswerLivekit(TypedDict):
     """Secret with which the client connects: the bearer token for `webrtc_url`, or the access token of the
     LiveKit room
     """
+    session_id: str
+    """Id of the session"""
+    participant_id: str
+    """Id of the colleague in this call"""
+
+
+class SessionAddParticipantAnswerPhone(TypedDict):
+    transport: Literal["phone"]
+    """How the client connects: directly over WebRTC, or through a room of the deployment’s LiveKit server"""
     session_id: str
     """Id of the session"""
     participant_id: str
@@ -4679,8 +4781,8 @@ class AgentConfigChangeConversationTransferDestinationOnFailure(TypedDict, total
 
 
 class AgentConfigChangeConversationTransferDestination(TypedDict, total=False):
-    type: Literal["phone", "sip"]
-    """Whether `phone_number` or `sip_uri` is called."""
+    type: Literal["phone", "sip", "sip_phone"]
+    """Whether `phone_number`, `sip_uri` or the phone with `phone_extension` is called."""
     label: str
     """Name by which the model selects the destination. With several destinations, required and unique
     regardless of case.
@@ -4698,6 +4800,10 @@ class AgentConfigChangeConversationTransferDestination(TypedDict, total=False):
     extension: str
     """Keys pressed after the answer, before anything is said: 0 to 9, `*`, `#`, A to D, with the pauses `w`
     (half a second), `W` (a second) and `,` (two seconds).
+    """
+    phone_extension: str
+    """Extension of the phone to ring if `type` is `sip_phone`: all its registered devices ring at once.
+    Unused with other types.
     """
     mode: Literal["cold", "warm"]
     """`cold` hands the caller over at once. `warm` first calls the person and tells them about the caller,
@@ -5246,6 +5352,10 @@ class AgentUpdateRequest(TypedDict, total=False):
     overrides_allowed: List[Literal["first_message", "system_prompt", "voice_id", "language"]]
     """Overrides that sessions and calls of this agent may use. `first_message` includes
     `first_message_prompt`; empty allows none
+    """
+    extension: Union[str, None]
+    """Number of 2 to 6 digits within the account, shared by its agents and phones: phones that register here
+    dial it for the agent. Absent from an agent without one; null takes it away.
     """
 
 
@@ -6045,6 +6155,10 @@ class SessionAddParticipantRequest(TypedDict, total=False):
     """`listen`: the colleague hears caller and agent. `take_over`: they talk with the caller, and the agent
     is silent.
     """
+    phone_extension: str
+    """Rings all phones that are registered with this extension; the colleague joins when one answers within
+    30 s. Absent: the colleague connects with the returned token.
+    """
 
 
 class SessionUpdateParticipantRequest(TypedDict):
@@ -6099,6 +6213,46 @@ class SessionGetVoiceTestQuery(TypedDict, total=False):
     """What must not happen again; absent, the first of these faults that the call has"""
     tool: str
     """Function name of the tool that the agent should have called, for `tool_not_called`"""
+
+
+class SipPhoneListQuery(TypedDict, total=False):
+    cursor: str
+    """The `next_cursor` of the previous page; cannot be combined with `page`"""
+    page: int
+    """Page number, from 1; cannot be combined with `cursor`. At most 100,000 rows can be skipped, beyond that
+    use `cursor`
+    """
+    page_size: int
+    """Rows per page"""
+    include_total: bool
+    """Whether to fill in `total` without `page` too; with `page` it is always filled in"""
+    extension: str
+    """Only the phone with this extension."""
+
+
+class _SipPhoneCreateRequest(TypedDict):
+    extension: str
+    """Number of 2 to 6 digits within the account, shared by its agents and phones: a transfer to it rings the
+    phone.
+    """
+
+
+class SipPhoneCreateRequest(_SipPhoneCreateRequest, total=False):
+    display_name: str
+    """Name of the person whose phone it is; may be empty"""
+    may_call_agents: bool
+    """Whether the phone may call agents; a phone that may not can only be rung."""
+
+
+class SipPhoneUpdateRequest(TypedDict, total=False):
+    extension: str
+    """Number of 2 to 6 digits within the account, shared by its agents and phones: a transfer to it rings the
+    phone.
+    """
+    display_name: str
+    """Name of the person whose phone it is; may be empty"""
+    may_call_agents: bool
+    """Whether the phone may call agents; a phone that may not can only be rung."""
 
 
 class SipRegistrationListQuery(TypedDict, total=False):

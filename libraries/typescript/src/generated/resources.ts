@@ -1603,7 +1603,7 @@ export class Sessions extends Resource {
     sessionId: string,
     body: Api.SessionAddParticipantRequest = {},
     options: RequestOptions = {},
-  ): Promise<Api.SessionAddParticipantAnswerWebrtc | Api.SessionAddParticipantAnswerLivekit> {
+  ): Promise<Api.SessionAddParticipantAnswerWebrtc | Api.SessionAddParticipantAnswerLivekit | Api.SessionAddParticipantAnswerPhone> {
     const call: Call = { method: 'POST', path: route`/v1/agent/sessions/${sessionId}/participants`, body };
     return this.transport.json(call, options);
   }
@@ -1692,6 +1692,80 @@ export class Sessions extends Resource {
       query,
       isRepeatable: true,
     };
+    return this.transport.json(call, options);
+  }
+}
+
+/** Methods of `parley.sipPhones`. */
+export class SipPhones extends Resource {
+  /**
+   * List phones. Returns the team's phones, newest first, with the devices that are registered now. 400 if
+   * page and cursor are both given.
+   */
+  list(
+    query: Api.SipPhoneListQuery = {},
+    options: RequestOptions = {},
+  ): List<Api.SipPhonePage, Api.SipPhone> {
+    const call: Call = { method: 'GET', path: '/v1/agent/sip-phones', query, isRepeatable: true };
+    return this.transport.list(call, options, (page) => page.sip_phones);
+  }
+
+  /**
+   * Make a phone. Makes an account with which a softphone or a desk phone registers here. Username and
+   * password are made by Parley; the password is in this answer only. Needs beta access. 422 if another
+   * phone or agent of the team has the extension, 403 at the limit of phones.
+   */
+  create(
+    body: Api.SipPhoneCreateRequest,
+    options: RequestOptions = {},
+  ): Promise<Api.SipPhoneCreateAnswer> {
+    const call: Call = { method: 'POST', path: '/v1/agent/sip-phones', body };
+    return this.transport.json(call, options);
+  }
+
+  /**
+   * Read a phone. The phone with the devices that are registered now, and the last attempt with a wrong
+   * password.
+   */
+  get(sipPhoneId: string, options: RequestOptions = {}): Promise<Api.SipPhone> {
+    const call: Call = { method: 'GET', path: route`/v1/agent/sip-phones/${sipPhoneId}`, isRepeatable: true };
+    return this.transport.json(call, options);
+  }
+
+  /** Change a phone. Changes the given fields. Devices stay registered. */
+  update(
+    sipPhoneId: string,
+    body: Api.SipPhoneUpdateRequest = {},
+    options: RequestOptions = {},
+  ): Promise<Api.SipPhone> {
+    const call: Call = {
+      method: 'PATCH',
+      path: route`/v1/agent/sip-phones/${sipPhoneId}`,
+      body,
+      isRepeatable: true,
+    };
+    return this.transport.json(call, options);
+  }
+
+  /**
+   * Delete a phone. Its devices are not rung any more and can no longer register or call. Calls in progress
+   * go on.
+   */
+  delete(sipPhoneId: string, options: RequestOptions = {}): Promise<void> {
+    const call: Call = {
+      method: 'DELETE',
+      path: route`/v1/agent/sip-phones/${sipPhoneId}`,
+      isRepeatable: true,
+    };
+    return this.transport.nothing(call, options);
+  }
+
+  /**
+   * Make a new password for a phone. Returns the phone with a new password, which is in this answer only.
+   * Devices with the old one are forgotten at once.
+   */
+  createPassword(sipPhoneId: string, options: RequestOptions = {}): Promise<Api.SipPhoneCreateAnswer> {
+    const call: Call = { method: 'POST', path: route`/v1/agent/sip-phones/${sipPhoneId}/password` };
     return this.transport.json(call, options);
   }
 }
@@ -2262,6 +2336,7 @@ export class Resources {
   readonly privacy: Privacy;
   readonly refusals: Refusals;
   readonly sessions: Sessions;
+  readonly sipPhones: SipPhones;
   readonly sipRegistrations: SipRegistrations;
   readonly speech: Speech;
   readonly testRuns: TestRuns;
@@ -2291,6 +2366,7 @@ export class Resources {
     this.privacy = new Privacy(transport);
     this.refusals = new Refusals(transport);
     this.sessions = new Sessions(transport);
+    this.sipPhones = new SipPhones(transport);
     this.sipRegistrations = new SipRegistrations(transport);
     this.speech = new Speech(transport);
     this.testRuns = new TestRuns(transport);

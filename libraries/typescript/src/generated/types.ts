@@ -72,6 +72,11 @@ export interface Agent {
    * `first_message_prompt`; empty allows none
    */
   overrides_allowed: ('first_message' | 'system_prompt' | 'voice_id' | 'language')[];
+  /**
+   * Number of 2 to 6 digits within the account, shared by its agents and phones: phones that register here
+   * dial it for the agent. Absent from an agent without one.
+   */
+  extension?: string | undefined;
   /** `live` once a version is published; a `draft` agent cannot take sessions or calls */
   publication_state: 'live' | 'draft';
   /**
@@ -956,6 +961,52 @@ export interface Session {
   tags?: SessionTag[] | undefined;
 }
 
+export interface SipPhoneRegistration {
+  /** SIP address that the device gave. Calls go to where it registered from, whatever this says. */
+  contact: string;
+  /** Address from which the device registered */
+  source_address: string;
+  /** Transport of the registration, over which the device is called */
+  transport: 'udp' | 'tcp' | 'tls';
+  /** What the device calls itself; may be empty */
+  user_agent: string;
+  /** When the registration runs out, unless the device renews it before, RFC 3339 UTC */
+  registered_until: string;
+}
+
+export interface SipPhoneLastRefused {
+  /** When, RFC 3339 UTC */
+  at: string;
+  /** Where it came from */
+  source_address: string;
+}
+
+export interface SipPhone {
+  /** Id of the phone */
+  sip_phone_id: string;
+  /** Workspace of the resource; resources only refer to others of the same workspace */
+  workspace_id: string;
+  /**
+   * Number of 2 to 6 digits within the account, shared by its agents and phones: a transfer to it rings the
+   * phone.
+   */
+  extension: string;
+  /** Name of the person whose phone it is; may be empty */
+  display_name: string;
+  /** Name with which the phone registers, made by Parley */
+  username: string;
+  /** Whether the phone may call agents; a phone that may not can only be rung. */
+  may_call_agents: boolean;
+  /** Devices that are registered with this account now; at most eight */
+  registrations: SipPhoneRegistration[];
+  /** The last attempt to register or call with a wrong password; null if there was none */
+  last_refused: SipPhoneLastRefused | null;
+  /** When it was created, RFC 3339 UTC */
+  created_at: string;
+  /** Time of the last change, RFC 3339 UTC. */
+  updated_at: string;
+}
+
 export interface SipRegistrationLastError {
   /** What happened, and what to check */
   message: string;
@@ -1689,8 +1740,8 @@ export interface AgentConfigConversationTransferDestinationOnFailure {
 }
 
 export interface AgentConfigConversationTransferDestination {
-  /** Whether `phone_number` or `sip_uri` is called. */
-  type: 'phone' | 'sip';
+  /** Whether `phone_number`, `sip_uri` or the phone with `phone_extension` is called. */
+  type: 'phone' | 'sip' | 'sip_phone';
   /**
    * Name by which the model selects the destination. With several destinations, required and unique
    * regardless of case.
@@ -1713,6 +1764,11 @@ export interface AgentConfigConversationTransferDestination {
    * (half a second), `W` (a second) and `,` (two seconds).
    */
   extension?: string | undefined;
+  /**
+   * Extension of the phone to ring if `type` is `sip_phone`: all its registered devices ring at once. Unused
+   * with other types.
+   */
+  phone_extension?: string | undefined;
   /**
    * `cold` hands the caller over at once. `warm` first calls the person and tells them about the caller, who
    * hears music meanwhile.
@@ -4129,6 +4185,20 @@ export interface SessionPage {
   total: number | null;
 }
 
+export interface SipPhonePage {
+  /** Phones of this page */
+  sip_phones: SipPhone[];
+  /** Whether more rows follow this page */
+  has_more: boolean;
+  /** Value of `cursor` for the next page; null on the last page */
+  next_cursor: string | null;
+  /**
+   * Number of all matching rows; null when paging by cursor without `include_total`. Long lists are counted
+   * up to 100,000
+   */
+  total: number | null;
+}
+
 export interface SipRegistrationPage {
   /** SIP registrations of this page */
   sip_registrations: SipRegistration[];
@@ -4485,6 +4555,34 @@ export interface SessionCreateAnswerLivekit {
   max_duration_seconds: number;
 }
 
+export interface SipPhoneCreateAnswer {
+  /** Id of the phone */
+  sip_phone_id: string;
+  /** Workspace of the resource; resources only refer to others of the same workspace */
+  workspace_id: string;
+  /**
+   * Number of 2 to 6 digits within the account, shared by its agents and phones: a transfer to it rings the
+   * phone.
+   */
+  extension: string;
+  /** Name of the person whose phone it is; may be empty */
+  display_name: string;
+  /** Name with which the phone registers, made by Parley */
+  username: string;
+  /** Whether the phone may call agents; a phone that may not can only be rung. */
+  may_call_agents: boolean;
+  /** Devices that are registered with this account now; at most eight */
+  registrations: SipPhoneRegistration[];
+  /** The last attempt to register or call with a wrong password; null if there was none */
+  last_refused: SipPhoneLastRefused | null;
+  /** When it was created, RFC 3339 UTC */
+  created_at: string;
+  /** Time of the last change, RFC 3339 UTC. */
+  updated_at: string;
+  /** Password with which the phone registers, made by Parley; shown only in this answer */
+  password: string;
+}
+
 export interface AgentSuggestAnswerTest {
   /** Name of the test */
   name: string;
@@ -4687,6 +4785,15 @@ export interface SessionAddParticipantAnswerLivekit {
    * LiveKit room
    */
   token: string;
+  /** Id of the session */
+  session_id: string;
+  /** Id of the colleague in this call */
+  participant_id: string;
+}
+
+export interface SessionAddParticipantAnswerPhone {
+  /** How the client connects: directly over WebRTC, or through a room of the deployment’s LiveKit server */
+  transport: 'phone';
   /** Id of the session */
   session_id: string;
   /** Id of the colleague in this call */
@@ -4910,8 +5017,8 @@ export interface AgentConfigChangeConversationTransferDestinationOnFailure {
 }
 
 export interface AgentConfigChangeConversationTransferDestination {
-  /** Whether `phone_number` or `sip_uri` is called. */
-  type?: 'phone' | 'sip' | undefined;
+  /** Whether `phone_number`, `sip_uri` or the phone with `phone_extension` is called. */
+  type?: 'phone' | 'sip' | 'sip_phone' | undefined;
   /**
    * Name by which the model selects the destination. With several destinations, required and unique
    * regardless of case.
@@ -4934,6 +5041,11 @@ export interface AgentConfigChangeConversationTransferDestination {
    * (half a second), `W` (a second) and `,` (two seconds).
    */
   extension?: string | undefined;
+  /**
+   * Extension of the phone to ring if `type` is `sip_phone`: all its registered devices ring at once. Unused
+   * with other types.
+   */
+  phone_extension?: string | undefined;
   /**
    * `cold` hands the caller over at once. `warm` first calls the person and tells them about the caller, who
    * hears music meanwhile.
@@ -5531,6 +5643,11 @@ export interface AgentUpdateRequest {
    * `first_message_prompt`; empty allows none
    */
   overrides_allowed?: ('first_message' | 'system_prompt' | 'voice_id' | 'language')[] | undefined;
+  /**
+   * Number of 2 to 6 digits within the account, shared by its agents and phones: phones that register here
+   * dial it for the agent. Absent from an agent without one; null takes it away.
+   */
+  extension?: string | null | undefined;
 }
 
 export interface AgentSetLearningRequest {
@@ -6361,6 +6478,11 @@ export interface SessionAddParticipantRequest {
    * silent.
    */
   mode?: 'listen' | 'take_over' | undefined;
+  /**
+   * Rings all phones that are registered with this extension; the colleague joins when one answers within 30
+   * s. Absent: the colleague connects with the returned token.
+   */
+  phone_extension?: string | undefined;
 }
 
 export interface SessionUpdateParticipantRequest {
@@ -6422,6 +6544,46 @@ export interface SessionGetVoiceTestQuery {
   fault?: 'cut_off' | 'missed_interruption' | 'silence' | 'tool_not_called' | undefined;
   /** Function name of the tool that the agent should have called, for `tool_not_called` */
   tool?: string | undefined;
+}
+
+export interface SipPhoneListQuery {
+  /** The `next_cursor` of the previous page; cannot be combined with `page` */
+  cursor?: string | undefined;
+  /**
+   * Page number, from 1; cannot be combined with `cursor`. At most 100,000 rows can be skipped, beyond that
+   * use `cursor`
+   */
+  page?: number | undefined;
+  /** Rows per page */
+  page_size?: number | undefined;
+  /** Whether to fill in `total` without `page` too; with `page` it is always filled in */
+  include_total?: boolean | undefined;
+  /** Only the phone with this extension. */
+  extension?: string | undefined;
+}
+
+export interface SipPhoneCreateRequest {
+  /**
+   * Number of 2 to 6 digits within the account, shared by its agents and phones: a transfer to it rings the
+   * phone.
+   */
+  extension: string;
+  /** Name of the person whose phone it is; may be empty */
+  display_name?: string | undefined;
+  /** Whether the phone may call agents; a phone that may not can only be rung. */
+  may_call_agents?: boolean | undefined;
+}
+
+export interface SipPhoneUpdateRequest {
+  /**
+   * Number of 2 to 6 digits within the account, shared by its agents and phones: a transfer to it rings the
+   * phone.
+   */
+  extension?: string | undefined;
+  /** Name of the person whose phone it is; may be empty */
+  display_name?: string | undefined;
+  /** Whether the phone may call agents; a phone that may not can only be rung. */
+  may_call_agents?: boolean | undefined;
 }
 
 export interface SipRegistrationListQuery {

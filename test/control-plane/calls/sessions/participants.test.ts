@@ -4,6 +4,7 @@ import { readSettings } from '#config/env.ts';
 import { startRoomReconciliation } from '#control-plane/calls/livekit/reconcile-rooms.ts';
 import { openRooms } from '#control-plane/platform/open-rooms.ts';
 import { type LivekitRooms, startLivekitRooms } from '../../../fakes/livekit-rooms.ts';
+import { Device, makePhone } from '../../catalogue/phones/phone-bench.ts';
 import type { TestUser } from '../../test-api.ts';
 import { openTestCalls, type TestCalls } from '../../test-calls.ts';
 
@@ -63,6 +64,27 @@ describe('colleagues in calls, without LiveKit', () => {
         },
       },
     ]);
+  });
+
+  it('rings the phones of an extension, and says so if none is registered', async () => {
+    const phone = await makePhone(api, user, '204');
+    const refused = await join({ phone_extension: '204' });
+    expect([refused.status, refused.body.reason]).toEqual([409, 'phone_not_registered']);
+    await new Device(api, phone).register();
+    const { status, body } = await join({ name: 'Ann', mode: 'take_over', phone_extension: '204' });
+    expect([status, body]).toEqual([
+      201,
+      { transport: 'phone', session_id: sessionId, participant_id: expect.any(String) },
+    ]);
+    expect(api.dispatch.joined[0]?.participant).toMatchObject({
+      name: 'Ann',
+      mode: 'take_over',
+      connection: { type: 'phones', places: [{ next_hop: 'sip:203.0.113.9:5062;transport=udp' }] },
+    });
+    // Another account's phones are not rung.
+    user = await api.createUser();
+    sessionId = await startSession();
+    expect((await join({ phone_extension: '204' })).status).toBe(409);
   });
 
   it('need their own token, which becomes invalid when they are removed', async () => {

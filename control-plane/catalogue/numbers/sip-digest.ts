@@ -1,7 +1,7 @@
 /**
  * Digest authentication of callers (RFC 3261 §22, RFC 7616, RFC 8760): builds challenges and checks answers.
- * A nonce is random, carries its own timestamp and MAC, and is bound to the called number: no challenge is
- * stored, and no two callers share one.
+ * A nonce is random, carries its own timestamp and MAC, and is bound to the called number, or to the address
+ * of the phone: no challenge is stored, and no two callers share one.
  */
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { isForSameUser } from '#telephony/sip-address.ts';
@@ -20,16 +20,28 @@ const HASHES = { MD5: 'md5', 'SHA-256': 'sha256' } as const;
 /** Supported digest algorithms. */
 export type DigestAlgorithm = keyof typeof HASHES;
 
+/**
+ * What proves a password without being one: the hash of username, realm and password for each algorithm
+ * (`H(A1)`, RFC 7616 §3.4.2).
+ */
+export type DigestSecrets = Readonly<Record<DigestAlgorithm, string>>;
+
 /** The credentials a caller must prove. */
 export interface DigestCredentials {
   readonly username: string;
-  readonly password: string;
+  readonly secrets: DigestSecrets;
+}
+
+/** The secrets of a password. */
+export function digestSecrets(username: string, password: string): DigestSecrets {
+  const secretBy = (name: DigestAlgorithm) => hash(name, `${username}:${REALM}:${password}`);
+  return { MD5: secretBy('MD5'), 'SHA-256': secretBy('SHA-256') };
 }
 
 /** Inputs for creating and checking a nonce. */
 export interface DigestScope {
-  /** The called number; a nonce is valid for this number only. */
-  readonly phoneNumber: string;
+  /** The called number, or the phone's place; a nonce is valid for this one only. */
+  readonly boundTo: string;
   /** Allowed algorithms in the order they are offered (`SIP_DIGEST`). */
   readonly algorithms: readonly DigestAlgorithm[];
   readonly key: Uint8Array;
@@ -37,8 +49,8 @@ export interface DigestScope {
 }
 
 /**
- * `Proxy-Authenticate` values of a fresh challenge, one header row each (RFC 3261 §7.3.1). `isStale`: the
- * password was right but the nonce was not (RFC 7616 §3.3).
+ * Values of a fresh challenge for `Proxy-Authenticate` or `WWW-Authenticate`, one header row each (RFC 3261
+ * §7.3.1). `isStale`: the password was right but the nonce was not (RFC 7616 §3.3).
  */
 export function digestChallenges(scope: DigestScope, isStale = false): string[] {
   const nonce = newNonce(scope);
@@ -58,13 +70,13 @@ export type DigestVerdict =
   | { readonly is: 'wrong' };
 
 /**
- * Checks the `Proxy-Authorization` value of an INVITE to `requestUri`, which is undefined if signalling did
- * not report it.
+ * Checks the `Proxy-Authorization` or `Authorization` value of a request to `requestUri`, which is undefined
+ * if signalling did not report it.
  */
 export function checkDigest(
   header: string | undefined,
   credentials: DigestCredentials,
-  call: DigestScope & { readonly requestUri: string | undefined },
+  call: DigestScope & { readonly method: 'INVITE' | 'REGISTER'; readonly requestUri: string | undefined },
 ): DigestVerdict {
   const {
     username,
@@ -88,14 +100,26 @@ export function checkDigest(
     nc &&
     cnonce;
   if (!isAnswer || !used) return { is: 'wrong' };
-  const digest = (text: string) => createHash(HASHES[used]).update(text).digest('hex');
-  const secret = digest(`${username}:${REALM}:${credentials.password}`);
-  const expected = digest(`${secret}:${nonce}:${nc}:${cnonce}:auth:${digest(`INVITE:${uri}`)}`);
+  const action = hash(used, `${call.method}:${uri}`);
+  const expected = hash(used, `${credentials.secrets[used]}:${nonce}:${nc}:${cnonce}:auth:${action}`);
   if (!equal(expected, response.toLowerCase())) return { is: 'wrong' };
   if (call.requestUri !== undefined && !isForSameUser(uri, call.requestUri)) return { is: 'wrong' };
   return isFresh(nonce, call)
-    ? { is: 'right', use: [call.phoneNumber, nonce, nc, cnonce].join(':') }
+    ? { is: 'right', use: [call.boundTo, nonce, nc, cnonce].join(':') }
     : { is: 'stale' };
+}
+
+/**
+ * Whether an answer is to a challenge that is still valid for this scope; its password is not checked. One
+ * that is not costs no look into the store.
+ */
+export function isToFreshChallenge(header: string | undefined, scope: DigestScope): boolean {
+  return isFresh(parseDigest(header ?? '')['nonce'] ?? '', scope);
+}
+
+/** The name in a digest answer; null without one. */
+export function usernameOf(header: string | undefined): string | null {
+  return parseDigest(header ?? '')['username'] ?? null;
 }
 
 /**
@@ -114,6 +138,10 @@ function parseDigest(header: string): Record<string, string | undefined> {
   return fields;
 }
 
+function hash(name: DigestAlgorithm, text: string): string {
+  return createHash(HASHES[name]).update(text).digest('hex');
+}
+
 function newNonce(scope: DigestScope): string {
   return nonceOf(
     scope,
@@ -122,8 +150,8 @@ function newNonce(scope: DigestScope): string {
   );
 }
 
-function nonceOf({ key, phoneNumber }: DigestScope, stamp: string, random: string): string {
-  const proof = createHmac('sha256', key).update(`sip-nonce:${stamp}.${random}.${phoneNumber}`);
+function nonceOf({ key, boundTo }: DigestScope, stamp: string, random: string): string {
+  const proof = createHmac('sha256', key).update(`sip-nonce:${stamp}.${random}.${boundTo}`);
   return `${stamp}.${random}.${proof.digest('base64url')}`;
 }
 

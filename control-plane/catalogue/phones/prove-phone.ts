@@ -1,0 +1,153 @@
+/**
+ * Whether a request comes from a phone that has an account here (RFC 3261 §22). A guess is answered alike
+ * whether or not its username exists, and guesses are counted for each network and each username.
+ */
+import { randomBytes } from 'node:crypto';
+import { networkOf } from '#base/client-network.ts';
+import { liveBindings } from '#telephony/registration/phone-bindings.ts';
+import { type Context, now } from '../../platform/context.ts';
+import type { SipPhoneDocument } from '../../platform/store/models/sip-phone-model.ts';
+import {
+  checkDigest,
+  type DigestScope,
+  type DigestSecrets,
+  type DigestVerdict,
+  digestChallenges,
+  digestSecrets,
+  isToFreshChallenge,
+  NONCE_USE_MS,
+  usernameOf,
+} from '../numbers/sip-digest.ts';
+import { isPhoneUsername } from './phone-store.ts';
+
+const MINUTE_MS = 60_000;
+/** Answers to challenges in a minute, right or wrong, from networks where the phone is not registered. */
+const GUESSES_OF_NETWORK = 60;
+const GUESSES_OF_USERNAME = 20;
+/** Of a username that does not exist: nobody knows its password. */
+const NOBODY = digestSecrets('', randomBytes(16).toString('hex'));
+
+/** libre before version 3 refuses to read such answers. */
+const MD5_ONLY = /^baresip v[0-2]\./;
+
+/** A request of a phone. */
+export interface PhoneRequest {
+  readonly method: 'REGISTER' | 'INVITE';
+  readonly requestUri: string | undefined;
+  /** `Authorization` or `Proxy-Authorization`. */
+  readonly answer: string | undefined;
+  readonly sourceAddress: string;
+  /** What the device calls itself; empty if it does not. */
+  readonly userAgent: string;
+}
+
+/** The result. */
+export type PhoneProof =
+  | { readonly is: 'proven'; readonly phone: SipPhoneDocument }
+  | { readonly is: 'challenged'; readonly challenges: string[] }
+  | { readonly is: 'too_many'; readonly seconds: number };
+
+/** Checks the answer of a request to its challenge, or challenges it. */
+export async function provePhone(context: Context, request: PhoneRequest): Promise<PhoneProof> {
+  const username = usernameOf(request.answer);
+  const scope = scopeOf(context, request);
+  const challenged = (isStale: boolean): PhoneProof => ({
+    is: 'challenged',
+    challenges: digestChallenges({ ...scope, algorithms: offeredTo(request, scope.algorithms) }, isStale),
+  });
+  if (username === null) return challenged(false);
+  // Whoever answers has got the challenge: nobody else makes work here, or is counted.
+  if (!isToFreshChallenge(request.answer, scope)) return challenged(true);
+  const phone = isPhoneUsername(username)
+    ? await context.models.sipPhones.findOne({ username }).lean<SipPhoneDocument>()
+    : null;
+  const waitMs = await waitOf(context, request, { username, phone });
+  const { phoneLogins } = context.metrics;
+  if (waitMs > 0) {
+    phoneLogins.inc({ outcome: 'too_many' });
+    return { is: 'too_many', seconds: Math.ceil(waitMs / 1_000) };
+  }
+  const verdict = verdictOf(context, request, { username, phone });
+  if (phone && verdict.is === 'right') {
+    const isFirstUse = await context.coordination.claim(`sip-digest:${verdict.use}`, NONCE_USE_MS);
+    if (!isFirstUse) return challenged(true);
+    phoneLogins.inc({ outcome: 'proven' });
+    return { is: 'proven', phone };
+  }
+  phoneLogins.inc({ outcome: 'wrong' });
+  await context.refusals.throttleCall(networkOf(request.sourceAddress));
+  // In the background: how long the answer takes must not tell that there is such a phone.
+  if (phone) noteGuess(context, phone, request.sourceAddress);
+  return challenged(false);
+}
+
+function verdictOf(
+  context: Context,
+  request: PhoneRequest,
+  { username, phone }: { readonly username: string; readonly phone: SipPhoneDocument | null },
+): DigestVerdict {
+  const { method, requestUri, answer } = request;
+  const secrets = phone ? (JSON.parse(context.secretBox.open(phone.secrets)) as DigestSecrets) : NOBODY;
+  const verdict = checkDigest(
+    answer,
+    { username, secrets },
+    { ...scopeOf(context, request), method, requestUri },
+  );
+  return phone ? verdict : { is: 'wrong' };
+}
+
+/** A device that gives up when it sees a challenge by SHA-256 beside one by MD5 gets the latter only. */
+function offeredTo(
+  { userAgent }: PhoneRequest,
+  algorithms: DigestScope['algorithms'],
+): DigestScope['algorithms'] {
+  const known = algorithms.filter((name) => name === 'MD5');
+  return MD5_ONLY.test(userAgent) && known.length > 0 ? known : algorithms;
+}
+
+/** A nonce is for the address that got it: nobody can register the address of somebody else. */
+function scopeOf(
+  { settings, credentials, clock }: Context,
+  { sourceAddress }: Pick<PhoneRequest, 'sourceAddress'>,
+): DigestScope {
+  return {
+    boundTo: `phone:${sourceAddress}`,
+    algorithms: settings.SIP_DIGEST,
+    key: credentials.deploymentKey,
+    wallTimeMs: clock.wallTime(),
+  };
+}
+
+/**
+ * How long a guess has to wait; 0: not at all. Where the phone is registered it need not: a stranger who
+ * guesses at its password cannot lock it out.
+ */
+async function waitOf(
+  { coordination, clock }: Context,
+  { sourceAddress }: PhoneRequest,
+  { username, phone }: { readonly username: string; readonly phone: SipPhoneDocument | null },
+): Promise<number> {
+  const network = networkOf(sourceAddress);
+  const places = liveBindings(phone?.bindings ?? [], clock.wallTime());
+  if (places.some(({ address }) => networkOf(address) === network)) return 0;
+  const windows = [
+    await coordination.countInWindow(`phone-network:${network}`, GUESSES_OF_NETWORK, MINUTE_MS),
+    // Others may contain anything.
+    ...(isPhoneUsername(username)
+      ? [await coordination.countInWindow(`phone-user:${username}`, GUESSES_OF_USERNAME, MINUTE_MS)]
+      : []),
+  ];
+  return Math.max(0, ...windows.map(({ allowed, resetMs }) => (allowed ? 0 : resetMs)));
+}
+
+/** Its holder sees it. At most one write per phone and minute. */
+function noteGuess(context: Context, { _id }: SipPhoneDocument, address: string): void {
+  const { coordination, logger, models } = context;
+  const note = async () => {
+    if (!(await coordination.claim(`phone-refused:${_id}`, MINUTE_MS))) return;
+    await models.sipPhones.updateOne({ _id }, { $set: { last_refused: { at: now(context), address } } });
+  };
+  note().catch((error: unknown) =>
+    logger.warn({ err: error, phoneId: _id }, 'a wrong password was not noted'),
+  );
+}
