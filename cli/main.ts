@@ -17,6 +17,7 @@ import { addMakeTestCommand } from './make-test.ts';
 import { addModelCommands } from './models.ts';
 import { addNumberCommands } from './numbers.ts';
 import { addPbxCommands } from './pbx.ts';
+import { addPhoneCommands } from './phones.ts';
 import { addRegretCommand } from './regret.ts';
 import { addRehearseCommand } from './rehearse.ts';
 import { addReplayCommands } from './replay.ts';
@@ -59,6 +60,7 @@ for (const add of [
   addAgentCommands,
   addNumberCommands,
   addPbxCommands,
+  addPhoneCommands,
   addSessionCommands,
   addShareCommand,
   addScorecardCommand,

@@ -25,9 +25,12 @@ export function AccessTab({ agent }: { agent: Agent }) {
   );
 }
 
+/** An extension of null takes it away. */
+type AgentPatch = Partial<Omit<Agent, 'extension'>> & { readonly extension?: string | null };
+
 function useProfileChange(agent: Agent, done: string) {
   const path = `/v1/agent/agents/${agent.agent_id}`;
-  return useChange((patch: Partial<Agent>) => call('PATCH', path, patch), {
+  return useChange((patch: AgentPatch) => call('PATCH', path, patch), {
     touches: [path, '/v1/agent/agents'],
     done,
   });
@@ -36,7 +39,11 @@ function useProfileChange(agent: Agent, done: string) {
 function Profile({ agent }: { agent: Agent }) {
   const [name, setName] = useState(agent.name);
   const [description, setDescription] = useState(agent.description);
+  const [extension, setExtension] = useState(agent.extension ?? '');
   const save = useProfileChange(agent, 'Saved');
+  const hasExtension = extension === (agent.extension ?? '');
+  const isUnchanged = name === agent.name && description === agent.description && hasExtension;
+  const patch = { name, description, ...(hasExtension ? {} : { extension: extension || null }) };
   return (
     <Section title="Name">
       <Stack>
@@ -52,12 +59,20 @@ function Profile({ agent }: { agent: Agent }) {
           value={description}
           onChange={(event) => setDescription(event.currentTarget.value)}
         />
+        <TextInput
+          label="Extension"
+          description="Phones that register here dial it for this agent; 2 to 6 digits, or empty."
+          inputMode="numeric"
+          maxLength={6}
+          value={extension}
+          onChange={(event) => setExtension(event.currentTarget.value)}
+        />
         <Group>
           <Button
             variant="default"
             loading={save.isPending}
-            disabled={name.trim() === '' || (name === agent.name && description === agent.description)}
-            onClick={() => save.mutate({ name, description })}
+            disabled={name.trim() === '' || isUnchanged}
+            onClick={() => save.mutate(patch)}
           >
             Save name
           </Button>

@@ -21,6 +21,11 @@ const NEW: Destination = {
   warm_briefing_instructions: '',
   on_failure: { action: 'return_to_agent', message: '' },
 };
+const ADDRESSES = {
+  phone: { label: 'Number', placeholder: '+14155550123', field: 'phone_number' },
+  sip: { label: 'Address', placeholder: 'sip:desk@example.com', field: 'sip_uri' },
+  sip_phone: { label: 'Extension of the phone', placeholder: '204', field: 'phone_extension' },
+} as const;
 const MODES = [
   { value: 'cold', label: 'Immediately (cold)' },
   { value: 'warm', label: 'After the colleague answered (warm)' },
@@ -52,7 +57,8 @@ export function TransferDestinations({ config, set }: EditorProps) {
       <Stack gap="lg">
         {destinations.length === 0 && (
           <Text c="dimmed">
-            The agent cannot transfer calls. Add a number or a SIP address that it may transfer callers to.
+            The agent cannot transfer calls. Add a number, a SIP address or a phone that registers here, that
+            it may transfer callers to.
           </Text>
         )}
         {destinations.map((destination, index) => (
@@ -89,10 +95,14 @@ export function TransferDestinations({ config, set }: EditorProps) {
   );
 }
 
-/** An empty extension is none. */
+/** An empty extension is none. A registered phone needs no keys. */
 function changed(destination: Destination, patch: Partial<Destination>): Destination {
-  const { extension, ...others } = { ...destination, ...patch };
-  return extension ? { ...others, extension } : others;
+  const { extension, phone_extension: phone, ...others } = { ...destination, ...patch };
+  return {
+    ...others,
+    ...(extension && others.type !== 'sip_phone' ? { extension } : {}),
+    ...(phone ? { phone_extension: phone } : {}),
+  };
 }
 
 function Where({
@@ -104,7 +114,7 @@ function Where({
   change: Change;
   onRemove: () => void;
 }) {
-  const isPhone = destination.type === 'phone';
+  const { label, placeholder, field } = ADDRESSES[destination.type];
   return (
     <>
       <Group align="flex-end" gap="xs">
@@ -121,6 +131,7 @@ function Where({
           data={[
             { value: 'phone', label: 'Phone number' },
             { value: 'sip', label: 'SIP address' },
+            { value: 'sip_phone', label: 'Registered phone' },
           ]}
           allowDeselect={false}
           value={destination.type}
@@ -128,24 +139,22 @@ function Where({
           w={150}
         />
         <TextInput
-          label={isPhone ? 'Number' : 'Address'}
-          placeholder={isPhone ? '+14155550123' : 'sip:desk@example.com'}
-          value={isPhone ? destination.phone_number : destination.sip_uri}
-          onChange={(event) =>
-            change(
-              isPhone ? { phone_number: event.currentTarget.value } : { sip_uri: event.currentTarget.value },
-            )
-          }
+          label={label}
+          placeholder={placeholder}
+          value={destination[field] ?? ''}
+          onChange={(event) => change({ [field]: event.currentTarget.value })}
           style={{ flex: 1, minWidth: 180 }}
         />
-        <TextInput
-          label="Extension"
-          placeholder=",,204#"
-          maxLength={64}
-          value={destination.extension ?? ''}
-          onChange={(event) => change({ extension: event.currentTarget.value })}
-          w={110}
-        />
+        {destination.type !== 'sip_phone' && (
+          <TextInput
+            label="Extension"
+            placeholder=",,204#"
+            maxLength={64}
+            value={destination.extension ?? ''}
+            onChange={(event) => change({ extension: event.currentTarget.value })}
+            w={110}
+          />
+        )}
         <Remove
           label={destination.label === '' ? 'this destination' : destination.label}
           onClick={onRemove}

@@ -27,6 +27,7 @@ export type Agent = {
   public_enabled: boolean;
   allowed_origins: string[];
   overrides_allowed: ("first_message" | "system_prompt" | "voice_id" | "language")[];
+  extension?: string;
   publication_state: "live" | "draft";
   has_unpublished_changes: boolean;
   created_at: string;
@@ -74,12 +75,13 @@ export type AgentConfig = {
     record_audio: boolean;
     timezone: string;
     transfer_destinations: {
-      type: "phone" | "sip";
+      type: "phone" | "sip" | "sip_phone";
       label: string;
       description: string;
       phone_number: string;
       sip_uri: string;
       extension?: string;
+      phone_extension?: string;
       mode: "cold" | "warm";
       warm_connect: "confirm" | "direct" | "briefing";
       announcement_mode: "generated" | "fixed" | "off";
@@ -671,6 +673,10 @@ export type ParticipantGrant = {
   transport: "livekit";
   livekit_url: string;
   token: string;
+  session_id: string;
+  participant_id: string;
+} | {
+  transport: "phone";
   session_id: string;
   participant_id: string;
 };
@@ -1843,6 +1849,29 @@ export type SessionList = {
   total: number | null;
 };
 
+/** Response of `GET /v1/agent/sip-phones/{sip_phone_id}`. */
+export type SipPhone = {
+  sip_phone_id: string;
+  workspace_id: string;
+  extension: string;
+  display_name: string;
+  username: string;
+  may_call_agents: boolean;
+  registrations: {
+    contact: string;
+    source_address: string;
+    transport: "udp" | "tcp" | "tls";
+    user_agent: string;
+    registered_until: string;
+  }[];
+  last_refused: {
+    at: string;
+    source_address: string;
+  } | null;
+  created_at: string;
+  updated_at: string;
+};
+
 /** Response of `GET /v1/agent/sip-registrations/{sip_registration_id}`. */
 export type SipRegistration = {
   sip_registration_id: string;
@@ -2455,12 +2484,13 @@ export type Version = {
       record_audio: boolean;
       timezone: string;
       transfer_destinations: {
-        type: "phone" | "sip";
+        type: "phone" | "sip" | "sip_phone";
         label: string;
         description: string;
         phone_number: string;
         sip_uri: string;
         extension?: string;
+        phone_extension?: string;
         mode: "cold" | "warm";
         warm_connect: "confirm" | "direct" | "briefing";
         announcement_mode: "generated" | "fixed" | "off";

@@ -120,7 +120,8 @@ async function join(
   mode: ParticipantMode,
   callbacks: NonNullable<Parameters<typeof AgentSession.start>[0]['callbacks']>,
 ) {
-  const grant = await call<ParticipantGrant>('POST', path, { mode });
+  // Only a request with an extension rings phones.
+  const grant = await call<Exclude<ParticipantGrant, { transport: 'phone' }>>('POST', path, { mode });
   const hasMicrophone = mode === 'take_over';
   const session = await AgentSession.start({ sessionToken: grant, microphone: hasMicrophone, callbacks });
   return { session, participantId: grant.participant_id, hasMicrophone };

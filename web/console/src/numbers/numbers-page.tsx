@@ -1,4 +1,7 @@
-/** Phone numbers: the agent that answers each; buying, importing and releasing numbers; connected PBXs. */
+/**
+ * Phone numbers: the agent that answers each; buying, importing and releasing numbers; connected
+ * PBXs; phones that register here.
+ */
 import { Button, Group, Modal, Select, Table, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { call } from '../api/client.ts';
@@ -14,6 +17,7 @@ import { BuyNumber } from './buy-number.tsx';
 import { ConnectPbx } from './connect-pbx.tsx';
 import { ImportNumber } from './import-number.tsx';
 import { PbxLines } from './pbx-lines.tsx';
+import { AddPhone, Phones } from './phones.tsx';
 
 const NUMBERS = '/v1/agent/phone-numbers';
 
@@ -27,6 +31,7 @@ export default function NumbersPage() {
   const [isBuying, buying] = useDisclosure(false);
   const [isImporting, importing] = useDisclosure(false);
   const [isConnecting, connecting] = useDisclosure(false);
+  const [isAdding, adding] = useDisclosure(false);
   const list = useList<NumberList, PhoneNumber>(NUMBERS, (answer) => answer.phone_numbers);
   const agents = useRead<{ agents: Agent[] }>('/v1/agent/agents', { query: { page_size: 100 } });
   return (
@@ -35,6 +40,9 @@ export default function NumbersPage() {
       intro="Who answers which number."
       actions={
         <>
+          <Button variant="default" onClick={adding.open}>
+            Add a phone
+          </Button>
           <Button variant="default" onClick={connecting.open}>
             Connect a PBX
           </Button>
@@ -62,6 +70,16 @@ export default function NumbersPage() {
         )}
       </LoadedList>
       <PbxLines numbers={list.rows ?? []} />
+      <Phones />
+      <Modal
+        opened={isAdding}
+        onClose={adding.close}
+        title="Add a phone that registers here"
+        size="lg"
+        centered
+      >
+        <AddPhone />
+      </Modal>
       <Modal
         opened={isConnecting}
         onClose={connecting.close}
