@@ -134,7 +134,13 @@ function isTenants({ transport }: CallPlan): boolean {
     : transport.type === 'sip_inbound' && transport.is_tenants;
 }
 
-/** The person's destination was not stored, so they may be on a tenant's trunk if any destination is. */
+/**
+ * The person's destination was not stored, so they may be on a tenant's trunk, or at a phone that registers
+ * here, if any destination is.
+ */
 function mayBeTenants({ transfer }: CallPlan): boolean {
-  return transfer?.routes.some(({ guard }) => guard !== null) ?? false;
+  return (
+    transfer?.routes.some(({ guard, phone_extension: phones }) => guard !== null || phones !== undefined) ??
+    false
+  );
 }

@@ -228,7 +228,7 @@ class BoundTransports implements Transports {
         socket.end();
       }
       this.#connections.heard(key, { isWhole: false, isPartial: stream.isPartial });
-      if (stream.takePing()) this.send(PONG, peer);
+      if (stream.takePing() && socket.writable) this.send(PONG, peer);
     });
   }
 

@@ -4,8 +4,8 @@
  */
 import { randomBytes } from 'node:crypto';
 import { networkOf } from '#base/client-network.ts';
-import { liveBindings } from '#telephony/registration/phone-bindings.ts';
 import { type Context, now } from '../../platform/context.ts';
+import type { WindowState } from '../../platform/store/coordination.ts';
 import type { SipPhoneDocument } from '../../platform/store/models/sip-phone-model.ts';
 import {
   checkDigest,
@@ -21,7 +21,7 @@ import {
 import { isPhoneUsername } from './phone-store.ts';
 
 const MINUTE_MS = 60_000;
-/** Answers to challenges in a minute, right or wrong, from networks where the phone is not registered. */
+/** Answers to challenges in a minute, right or wrong, from networks where the phone was not registered. */
 const GUESSES_OF_NETWORK = 60;
 const GUESSES_OF_USERNAME = 20;
 /** Of a username that does not exist: nobody knows its password. */
@@ -65,6 +65,7 @@ export async function provePhone(context: Context, request: PhoneRequest): Promi
   const { phoneLogins } = context.metrics;
   if (waitMs > 0) {
     phoneLogins.inc({ outcome: 'too_many' });
+    await throttle(context, request);
     return { is: 'too_many', seconds: Math.ceil(waitMs / 1_000) };
   }
   const verdict = verdictOf(context, request, { username, phone });
@@ -75,10 +76,15 @@ export async function provePhone(context: Context, request: PhoneRequest): Promi
     return { is: 'proven', phone };
   }
   phoneLogins.inc({ outcome: 'wrong' });
-  await context.refusals.throttleCall(networkOf(request.sourceAddress));
+  await throttle(context, request);
   // In the background: how long the answer takes must not tell that there is such a phone.
   if (phone) noteGuess(context, phone, request.sourceAddress);
   return challenged(false);
+}
+
+/** Calls only: workers limit what they pass on, and a REGISTER that waits would hold one of their places. */
+async function throttle({ refusals }: Context, { method, sourceAddress }: PhoneRequest): Promise<void> {
+  if (method === 'INVITE') await refusals.throttleCall(networkOf(sourceAddress));
 }
 
 function verdictOf(
@@ -119,25 +125,29 @@ function scopeOf(
 }
 
 /**
- * How long a guess has to wait; 0: not at all. Where the phone is registered it need not: a stranger who
- * guesses at its password cannot lock it out.
+ * How long a guess has to wait; 0: not at all. Where the phone is or was last registered it need not: a
+ * stranger who guesses at its password cannot lock it out, and a whole office may start at once after a
+ * power failure that was longer than its registrations.
  */
 async function waitOf(
-  { coordination, clock }: Context,
+  { coordination }: Context,
   { sourceAddress }: PhoneRequest,
   { username, phone }: { readonly username: string; readonly phone: SipPhoneDocument | null },
 ): Promise<number> {
   const network = networkOf(sourceAddress);
-  const places = liveBindings(phone?.bindings ?? [], clock.wallTime());
-  if (places.some(({ address }) => networkOf(address) === network)) return 0;
-  const windows = [
-    await coordination.countInWindow(`phone-network:${network}`, GUESSES_OF_NETWORK, MINUTE_MS),
-    // Others may contain anything.
-    ...(isPhoneUsername(username)
-      ? [await coordination.countInWindow(`phone-user:${username}`, GUESSES_OF_USERNAME, MINUTE_MS)]
-      : []),
-  ];
-  return Math.max(0, ...windows.map(({ allowed, resetMs }) => (allowed ? 0 : resetMs)));
+  if (phone?.bindings.some(({ address }) => networkOf(address) === network)) return 0;
+  const ofNetwork = await coordination.countInWindow(
+    `phone-network:${network}`,
+    GUESSES_OF_NETWORK,
+    MINUTE_MS,
+  );
+  // What is not checked does not count against the username. Others than those of phones contain anything.
+  if (!ofNetwork.allowed || !isPhoneUsername(username)) return waitFor(ofNetwork);
+  return waitFor(await coordination.countInWindow(`phone-user:${username}`, GUESSES_OF_USERNAME, MINUTE_MS));
+}
+
+function waitFor({ allowed, resetMs }: WindowState): number {
+  return allowed ? 0 : resetMs;
 }
 
 /** Its holder sees it. At most one write per phone and minute. */

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '#base/clock.ts';
 import { createLogger } from '#base/log.ts';
 import type { Leg, RestOfSent } from '#media/leg/leg.ts';
+import type { CallPlan, TransferRoute } from '#protocol/call-plan.ts';
 import type {
   DurableReport,
   FailoverState,
@@ -24,6 +25,18 @@ import { testPlan } from '../test-plan.ts';
 const LONG_MS = 10_000;
 const LOST_AT = '2026-01-01T00:00:05.000Z';
 const logger = createLogger({ level: 'silent', name: 'test' });
+/** Of a destination that is a phone. */
+const PHONE_ROUTE: TransferRoute = {
+  number: null,
+  dial_uri: '',
+  guard: null,
+  is_referable: false,
+  headers: {},
+  username: null,
+  password: null,
+  phone_extension: '204',
+  error: null,
+};
 const sdp = (port: number) =>
   `v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio ${port} RTP/AVP 0\r\n`;
 
@@ -43,10 +56,11 @@ describe('a caller and the person of a transfer after their worker died', () => 
   let rest: Promise<RestOfSent | null> | undefined;
   /** Another worker takes the call while its dialogs move here. */
   let isTakenMeanwhile: boolean;
+  let plan: CallPlan;
 
   beforeEach(async () => {
     [reports, ended, startedWith, rejoined, isTakenMeanwhile] = [[], [], null, [], false];
-    rest = undefined;
+    [rest, plan] = [undefined, testPlan()];
     media = new SilentMedia(systemClock);
     server = await startTestSignalling({
       admit: async () => ({ action: 'reject', data: { status: 404, reason: 'Not Found' } }),
@@ -130,7 +144,7 @@ describe('a caller and the person of a transfer after their worker died', () => 
       [caller, answers.caller],
       [person, answers.person],
     ] as const;
-    const done = failOverJob(deps, job, testPlan(), failoverState);
+    const done = failOverJob(deps, job, plan, failoverState);
     job.isTaken = isTakenMeanwhile;
     await Promise.all([
       done,
@@ -150,6 +164,20 @@ describe('a caller and the person of a transfer after their worker died', () => 
     expect(rejoined).toHaveLength(1);
     expect(reportedPerson()).toEqual(startedWith?.person);
     expect([...caller.requests, ...person.requests]).not.toContain('BYE');
+  });
+
+  it('security 12: send no audio to the address that a registered phone names before it was heard', async () => {
+    plan = testPlan({}, { transfer: { is_counted: false, from_number: '101', routes: [PHONE_ROUTE] } });
+    await failOver(true, { caller: 200, person: 200 });
+    const remotes = media.legs.flatMap(({ commands }) =>
+      commands.flatMap((command) => (command.do === 'setRemote' ? [command.remote] : [])),
+    );
+    expect(remotes.map(({ port, isHeardFirst = false }) => [port, isHeardFirst])).toEqual(
+      expect.arrayContaining([
+        [caller.port, false],
+        [person.port, true],
+      ]),
+    );
   });
 
   it('hear silence of the worker that handed them over until this one has the rest of its stream', async () => {

@@ -1,5 +1,6 @@
 /** Phones of an account: their credentials, their limits and guards, and their registrations. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { Refusals } from '#control-plane/platform/limits/refusals.ts';
 import type { TestUser } from '../../test-api.ts';
 import { openTestCalls, type TestCalls } from '../../test-calls.ts';
 import { Device, HOME, type MadePhone, makePhone, PHONES } from './phone-bench.ts';
@@ -172,6 +173,26 @@ describe('security 4: a guess at a password', () => {
   it('does not lock out the phone where it is registered', async () => {
     await device.register();
     for (let nth = 0; nth < 21; nth++) await wrong().register({ source: `198.18.1.${nth}` });
+    expect((await device.register()).status).toBe(200);
+  });
+
+  it('does not lock out the phone where it was last registered', async () => {
+    await device.register();
+    await api.clock.advance(3_600_000);
+    for (let nth = 0; nth < 21; nth++) await wrong().register({ source: `198.18.2.${nth}` });
+    expect((await device.register()).status).toBe(200);
+  });
+
+  it('at a registration is answered without delay: it must not hold a place of others at the worker', async () => {
+    const context = { ...api.context, refusals: new Refusals(api.clock, 20) };
+    const guess = new Device({ ...api, context }, { username: phone.username, password: 'wrong' });
+    for (let nth = 0; nth < 12; nth++) expect((await guess.register({ source: stranger })).status).toBe(401);
+  });
+
+  it('that is not checked for its network does not count against the username', async () => {
+    for (let nth = 0; nth < 60; nth++)
+      await new Device(api, { username: `nobody-${nth}`, password: 'x' }).register({ source: stranger });
+    for (let nth = 0; nth < 21; nth++) await wrong().register({ source: stranger });
     expect((await device.register()).status).toBe(200);
   });
 
