@@ -22,8 +22,7 @@ export const PHONE_FAULTS = {
   },
   no_number_to_call_from: {
     status: 422,
-    message:
-      'A call to an extension has no number to call out from: transfer it to a registered phone or a SIP address',
+    message: 'A call to an extension has no number to call out from: use a registered phone or a SIP address',
     reason: 'no_number_to_call_from',
   },
 } as const satisfies Record<string, FaultEntry>;
