@@ -11,7 +11,7 @@ import type { AskedContact, RegisterRequest } from './register-request.ts';
 
 /** One place where a phone can be called. Times are wall times in ms. */
 export interface PhoneBinding {
-  /** Request-URI of calls to it. */
+  /** As it was given; calls to it have its Request-URI. */
   readonly contact: string;
   readonly instance: string | null;
   readonly flow: string | null;

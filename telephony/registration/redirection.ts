@@ -2,6 +2,7 @@
 import { hostPort } from '#base/public-address.ts';
 import { readSipUri } from '../sip-address.ts';
 import type { RegistrarPlace, SipTransport } from './registrar-hops.ts';
+import { requestUriOf } from './request-uri.ts';
 
 /** A registrar that another one has named. */
 export interface Redirection extends RegistrarPlace {
@@ -13,16 +14,13 @@ const TRANSPORTS: readonly string[] = ['udp', 'tcp', 'tls'] satisfies SipTranspo
 
 /**
  * Reads a Contact URI of a redirection; null if it cannot be registered at. Its user part is not repeated,
- * since a REGISTER names a domain, nor are the method parameter and the headers, which a Request-URI must not
- * have (RFC 3261 §19.1.1).
+ * since a REGISTER names a domain.
  */
 export function readRedirection(uri: string): Redirection | null {
   const address = readSipUri(uri);
   if (!address) return null;
   const isSecure = /^sips:/i.test(uri);
-  // A user part may contain `;` and `?`: what follows the last `@` is the place.
-  const [, ...parameters] = (uri.slice(uri.lastIndexOf('@') + 1).split('?', 1)[0] ?? '').split(';');
-  const kept = parameters.filter((parameter) => !/^(?:method(?:=|$)|$)/i.test(parameter));
+  const [, ...kept] = requestUriOf(uri.slice(uri.lastIndexOf('@') + 1)).split(';');
   const named = kept.find((parameter) => /^transport=/i.test(parameter)) ? address.transport : null;
   const transport = isSecure ? 'tls' : named;
   if (transport !== null && !TRANSPORTS.includes(transport)) return null;

@@ -1,6 +1,7 @@
 /** Where the phone with an extension can be called now. */
 import type { PhonePlace } from '#protocol/phone-places.ts';
 import { placesToRing } from '#telephony/registration/phone-bindings.ts';
+import { requestUriOf } from '#telephony/registration/request-uri.ts';
 import type { Context } from '../../platform/context.ts';
 import type { SipPhoneDocument } from '../../platform/store/models/sip-phone-model.ts';
 
@@ -12,7 +13,7 @@ export async function placesOf(
 ): Promise<PhonePlace[]> {
   const phone = await models.sipPhones.findOne({ team_id: teamId, extension }).lean<SipPhoneDocument>();
   return placesToRing(phone?.bindings ?? [], clock.wallTime()).map((binding) => ({
-    dial_uri: binding.contact,
+    dial_uri: requestUriOf(binding.contact),
     next_hop: binding.nextHop,
     routes: [...binding.path],
     server: binding.server,

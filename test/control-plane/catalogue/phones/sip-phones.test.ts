@@ -1,5 +1,6 @@
 /** Phones of an account: their credentials, their limits and guards, and their registrations. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { placesOf } from '#control-plane/catalogue/phones/phone-places.ts';
 import { Refusals } from '#control-plane/platform/limits/refusals.ts';
 import type { TestUser } from '../../test-api.ts';
 import { openTestCalls, type TestCalls } from '../../test-calls.ts';
@@ -120,6 +121,15 @@ describe('a registration', () => {
     await device.register();
     expect((await device.register({ contact: '*', lines: { expires: '0' } })).status).toBe(200);
     expect((await read()).registrations).toEqual([]);
+  });
+
+  it('security 12: adds nothing of its Contact to calls: neither headers nor a method', async () => {
+    const uri = `sip:a;b?c@${HOME}:5062;method=BYE;ob?Route=%3Csip:10.0.0.1%3E`;
+    const accepted = await device.register({ contact: `<${uri}>` });
+    expect(fieldOf(accepted, 'Contact')).toEqual([expect.stringContaining(`<${uri}>`)]);
+    expect(await placesOf(api.context, user.teamId, '204')).toMatchObject([
+      { dial_uri: `sip:a;b?c@${HOME}:5062;ob`, next_hop: `sip:${HOME}:5062;transport=udp` },
+    ]);
   });
 
   it('is told the shortest interval (423), and an extension that is unknown here (420)', async () => {
