@@ -1,8 +1,8 @@
 /** The URI by which the holder of a Contact is called. Pure. */
 
 /**
- * The Request-URI of a valid Contact URI: without the method parameter and the headers, which it must not have
- * (RFC 3261 §19.1.1). Signalling might add them to the request, such as a Route of the holder's choice.
+ * The Request-URI of a valid Contact URI: without the method parameter and the headers, which it must not
+ * have (RFC 3261 §19.1.1). Signalling might add them to the request, such as a Route of the holder's choice.
  */
 export function requestUriOf(contact: string): string {
   // A user part may contain `;` and `?`: what follows the last `@` is the place.
