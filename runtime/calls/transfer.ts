@@ -246,6 +246,7 @@ class RunningTransfer implements Transfer {
   /** Rings the phones of an extension. Null if none is registered, which has been reported by then. */
   async #ring(extension: string, how: Omit<PhoneRing, 'places'>): Promise<OutboundCall | null> {
     const places = (await this.#deps.findPhones?.(extension)) ?? null;
+    if (this.#abort.signal.aborted) return { outcome: 'cancelled' };
     if (places !== null && places.length > 0) return ringPlaces({ places, ...how }, this.#abort.signal);
     this.#failed(
       places === null
