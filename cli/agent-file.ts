@@ -40,6 +40,7 @@ const agentFile = z.strictObject({
       tool_servers: z.strictObject({ servers: z.array(z.string()) }).optional(),
       answer_hints: z.looseObject({ enabled: z.boolean() }).nullable().optional(),
       press_keys: z.looseObject({ enabled: z.boolean() }).nullable().optional(),
+      automated_lines: z.looseObject({ enabled: z.boolean().optional() }).nullable().optional(),
       webhooks: z
         .looseObject({
           conversation_init: endpoint.nullable().optional(),
@@ -265,14 +266,16 @@ export function overlay(
 }
 
 /**
- * An empty list of tool servers, or hints or keys that are off, which the API does not show, are no change to
- * an agent without them.
+ * An empty list of tool servers, or hints, keys or automated lines that are off, which the API does not show,
+ * are no change to an agent without them.
  */
 function withoutAbsent(config: AgentFile['config'], stored: StoredFile['config']): AgentFile['config'] {
   const shown = { ...config };
   if (!stored?.tool_servers && shown.tool_servers?.servers.length === 0) delete shown.tool_servers;
   if (!stored?.answer_hints && !shown.answer_hints?.enabled) delete shown.answer_hints;
   if (!stored?.press_keys && !shown.press_keys?.enabled) delete shown.press_keys;
+  const { automated_lines: lines } = shown;
+  if (!stored?.automated_lines && (lines === null || lines?.enabled === false)) delete shown.automated_lines;
   return shown;
 }
 

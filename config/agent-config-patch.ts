@@ -6,6 +6,7 @@
  */
 import { z } from 'zod';
 import { type AgentConfig, agentConfig, extraEvents } from './agent-config.ts';
+import { automatedLinesPatch, mergeAutomatedLines } from './automated-lines.ts';
 import { customSpeechPatch, mergeCustomSpeech } from './custom-speech.ts';
 import { LIMITS } from './limits.ts';
 import { mergeScorecard, scorecardPatch } from './scorecard.ts';
@@ -92,12 +93,20 @@ const {
   tool_servers: _toolServers,
   answer_hints: _hints,
   press_keys: _keys,
+  automated_lines: _lines,
   scorecard: _scorecard,
   ...plainSections
 } = agentConfig.shape;
 type PlainSections = Omit<
   AgentConfig,
-  'webhooks' | 'llm' | 'custom_speech' | 'tool_servers' | 'answer_hints' | 'press_keys' | 'scorecard'
+  | 'webhooks'
+  | 'llm'
+  | 'custom_speech'
+  | 'tool_servers'
+  | 'answer_hints'
+  | 'press_keys'
+  | 'automated_lines'
+  | 'scorecard'
 >;
 
 const plainSchema = z.strictObject(plainSections);
@@ -115,6 +124,7 @@ export const agentConfigPatch = z.strictObject({
   tool_servers: toolServersPatch.optional(),
   answer_hints: answerHintsPatch.optional(),
   press_keys: pressKeysPatch.optional(),
+  automated_lines: automatedLinesPatch.optional(),
   scorecard: scorecardPatch.optional(),
 });
 export type AgentConfigPatch = z.output<typeof agentConfigPatch>;
@@ -124,12 +134,23 @@ export type AgentConfigPatch = z.output<typeof agentConfigPatch>;
  * secrets, corrects it.
  */
 export function patchAgentConfig(config: AgentConfig, patch: AgentConfigPatch): AgentConfig {
-  const { webhooks, llm, custom_speech, tool_servers, answer_hints, press_keys, scorecard, ...plain } = patch;
+  const {
+    webhooks,
+    llm,
+    custom_speech,
+    tool_servers,
+    answer_hints,
+    press_keys,
+    automated_lines,
+    scorecard,
+    ...plain
+  } = patch;
   const {
     custom_speech: currentSpeech,
     tool_servers: currentServers,
     answer_hints: currentHints,
     press_keys: currentKeys,
+    automated_lines: currentLines,
     scorecard: currentScorecard,
     ...current
   } = config;
@@ -154,6 +175,7 @@ export function patchAgentConfig(config: AgentConfig, patch: AgentConfigPatch): 
     ...(servers && servers.tool_server_ids.length > 0 ? { tool_servers: servers } : {}),
     ...(hints?.enabled ? { answer_hints: hints } : {}),
     ...mergePressKeys(currentKeys, press_keys),
+    ...mergeAutomatedLines(currentLines, automated_lines),
     ...mergeScorecard(currentScorecard, scorecard),
   };
 }

@@ -5,6 +5,7 @@
  */
 import { z } from 'zod';
 import { analysisName } from './analysis-name.ts';
+import { automatedLinesSection } from './automated-lines.ts';
 import { customSpeech } from './custom-speech.ts';
 import { keysField } from './keys-field.ts';
 import { SPEAKING_LANGUAGES } from './languages.ts';
@@ -234,6 +235,7 @@ export const agentConfig = z.strictObject({
   tool_servers: toolServersSection.exactOptional(),
   answer_hints: answerHintsSection.exactOptional(),
   press_keys: pressKeysSection.exactOptional(),
+  automated_lines: automatedLinesSection.exactOptional(),
   analysis: analysisSection.prefault({}),
   scorecard: scorecardSection.exactOptional(),
   guardrails: z

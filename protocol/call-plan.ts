@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { agentConfig, variables } from '#config/agent-config.ts';
+import { automatedLinesSection } from '#config/automated-lines.ts';
 import { plannedRecognizer, plannedVoice } from '#config/custom-speech.ts';
 import { localModel } from '#config/local-models.ts';
 import { serverTool } from './server-tools.ts';
@@ -144,6 +145,8 @@ export const callPlan = z.object({
   answer_hints: z.boolean().optional(),
   /** The agent may press keys; absent if not. Not in `config`, for the same reason. */
   press_keys: z.object({ hide_keys: z.boolean() }).optional(),
+  /** How automated lines are met; absent if they are not, and for calls in. Not in `config`, either. */
+  automated_lines: automatedLinesSection.optional(),
   /** Where `local/<name>` models answer. */
   local_models: z.array(localModel).default([]),
   llm_extra_body: z.record(z.string(), z.unknown()).nullable(),

@@ -159,6 +159,30 @@ export const speechOverlap = z.object({
 });
 export type SpeechOverlap = z.infer<typeof speechOverlap>;
 
+/** A stretch of an outgoing call in which the far end was not a person (`automated_lines`). */
+export const sessionLine = z.object({
+  /** A menu, a queue or a person's hold, or the screening of a phone. */
+  line: z.enum(['menu', 'hold', 'screening']),
+  started_at: at,
+  duration_ms: z.number(),
+  /**
+   * What followed. `handed_over`: another person talks with the far end; `gave_up`: the agent ended the call.
+   */
+  ended_by: z.enum([
+    'person',
+    'menu',
+    'hold',
+    'screening',
+    'machine',
+    'handed_over',
+    'call_ended',
+    'gave_up',
+  ]),
+  /** Why the agent gave up; absent if it did not. */
+  gave_up: z.enum(['menu_loop', 'dead_end', 'held_too_long', 'not_put_through']).optional(),
+});
+export type SessionLine = z.infer<typeof sessionLine>;
+
 /** Why nothing was heard from a caller. */
 const unheardCaller = z.object({
   /** Where audio was expected from; null if the audio passes a media relay of the operator. */

@@ -21,6 +21,7 @@ import {
   endReason,
   mediaQuality,
   sessionItem,
+  sessionLine,
   speechOverlap,
   turnLatency,
   turnSilence,
@@ -122,6 +123,8 @@ export const durableReport = z.discriminatedUnion('type', [
   z.object({ type: z.literal('turn'), latency: turnLatency, engines: turnEngines.optional() }),
   z.object({ type: z.literal('silence'), silence: turnSilence }),
   z.object({ type: z.literal('overlap'), overlap: speechOverlap }),
+  /** Only of calls of agents with `automated_lines`. */
+  z.object({ type: z.literal('line'), line: sessionLine }),
   z.object({
     type: z.literal('usage'),
     /** Absent from workers one version older. */

@@ -56,6 +56,7 @@ export interface CallDeps {
   /** Null: voice is detected but not transcribed; keypad and typed input work. */
   readonly recognizer: Recognizer | null;
   readonly synthesizer: Synthesizer;
+  readonly recordedVoicemail?: Synthesizer | null;
   readonly model: LanguageModel;
   /** Searches knowledge too large for the prompt; null or absent without any. */
   readonly knowledge?: CallKnowledge | null;

@@ -6,6 +6,7 @@ import type { Settings } from '#config/env.ts';
 import type { VendorMeters } from '#config/vendor-meters.ts';
 import { CustomSpeech } from '#media/speech/custom/custom-speech.ts';
 import type { OwnEngine, SpeechEngines } from '#media/speech/engines.ts';
+import { recordedVoice } from '#media/speech/recorded-voice.ts';
 import type { Recognizer, Synthesizer } from '#media/speech/speech.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import { McpTokens } from '#protocol/mcp-tokens.ts';
@@ -17,11 +18,12 @@ import { createClientTools } from '../tools/client-tool.ts';
 import { ServerTools } from '../tools/server-tools.ts';
 import { createToolRunner } from '../tools/tool-runner.ts';
 import type { CallTools } from '../turn/loop/running-tools.ts';
+import { fetchRecording } from './voicemail-recording.ts';
 
 /** The engines, the model and the tools of one call. */
 export type CallEngines = Pick<
   CallDeps,
-  'recognizer' | 'synthesizer' | 'model' | 'knowledge' | 'createTools'
+  'recognizer' | 'synthesizer' | 'recordedVoicemail' | 'model' | 'knowledge' | 'createTools'
 >;
 
 /** Dependencies of engines. */
@@ -56,9 +58,11 @@ export class PlanEngines {
     const { speech, knowledge, vendorClock } = this.#deps;
     const { asr, voice } = plan.config;
     const language = voice.speaking_language;
+    const synthesizer = speech.callSynthesizer(voice.voice_id, language, this.#ownSynthesizer(plan));
     return {
       recognizer: speech.callRecognizer(asr.model, language, this.#ownRecognizer(plan)),
-      synthesizer: speech.callSynthesizer(voice.voice_id, language, this.#ownSynthesizer(plan)),
+      synthesizer,
+      recordedVoicemail: this.#recordedVoicemail(plan, synthesizer),
       model: createLanguageModel({ ...this.#deps, plan, clock: vendorClock }),
       knowledge: knowledge.open(plan),
       createTools: (link) => this.#toolsOf(plan, link),
@@ -78,6 +82,15 @@ export class PlanEngines {
   /** The searchable knowledge of work without a caller; a search takes at most `budgetMs`. */
   knowledgeFor(plan: Pick<CallPlan, 'config' | 'knowledge'>, budgetMs: number): CallKnowledge | null {
     return this.#deps.knowledge.open(plan, budgetMs);
+  }
+
+  /** Fetched while it rings, if a mailbox would hear it. */
+  #recordedVoicemail({ automated_lines: lines, config }: CallPlan, other: Synthesizer): Synthesizer | null {
+    const url = lines?.voicemail_recording_url ?? '';
+    const { amd_enabled, voicemail } = config.conversation.outbound;
+    return url === '' || !amd_enabled || voicemail.action !== 'leave_message'
+      ? null
+      : recordedVoice(fetchRecording(url, this.#deps), other);
   }
 
   #ownRecognizer({ agent_id, custom_speech }: CallPlan): OwnEngine<Recognizer> | undefined {

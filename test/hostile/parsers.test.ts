@@ -32,12 +32,13 @@ import { packUploads, unpackUploads } from '#protocol/uploads.ts';
 import { keysOf } from '#runtime/tools/press-keys.ts';
 import { judgeAnswer, judgeCompleteness } from '#runtime/turn/machine/endpointing/endpointing.ts';
 import { answersQuestion } from '#runtime/turn/machine/interruption/answered-question.ts';
-import { whoAnswered } from '#runtime/turn/machine/opening/answering-machine.ts';
+import { isMailbox, whoAnswered } from '#runtime/turn/machine/opening/answering-machine.ts';
 import { readAcknowledgement } from '#runtime/turn/text/acknowledgements.ts';
 import { withoutHints } from '#runtime/turn/text/answer-hints.ts';
 import { claimsKeys } from '#runtime/turn/text/claimed-keys.ts';
 import { withoutCues } from '#runtime/turn/text/cues.ts';
 import { expectationOf } from '#runtime/turn/text/expectation.ts';
+import { announced, isRepeated, lineWords } from '#runtime/turn/text/line-words.ts';
 import { normalised } from '#runtime/turn/text/normalised.ts';
 import { argumentsOfSchema, slotsOf } from '#runtime/turn/text/tool-slots.ts';
 import { soundsOf } from '#runtime/turn/text/word-sounds.ts';
@@ -139,6 +140,11 @@ const PARSERS: Readonly<Record<string, (text: string) => unknown>> = {
   'a text that is searched': chunkText,
   'phones of a voice': parsePhones,
   'who answered': (text) => whoAnswered(greeting(text), 10_000),
+  'automated lines': (text) => [
+    lineWords(text, { isMailbox: false, isAutomated: true, isPerson: false }),
+    isMailbox(text),
+    isRepeated(announced(`one two three four five ${text}`), announced(`${text} five four three two one`)),
+  ],
   'cues of a model': (text) => withoutCues(`[${text}`),
   'keys of a model': (text) => [readKeys(text), keysOf(JSON.stringify({ keys: text })), keysOf(text)],
   'a claim to press keys': (text) => [claimsKeys(text, 'en'), claimsKeys(`ich habe ${text}`, 'de')],

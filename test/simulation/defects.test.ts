@@ -4,8 +4,10 @@ import { describe, expect, it } from 'vitest';
 import { DEFECTS, isOfToolServers, placeOf } from './defects.ts';
 import { caughtInSimulation } from './run-defect.ts';
 
+/** Of the rules for automated lines. */
+const LINES = ['talks-into-music', 'gives-up-on-all', 'deaf-on-hold'];
 /** `npm run defects` tries all of them. Three leave the caller in silence, one runs a tool twice. */
-const IN_CI = ['no-progress-watch', 'no-judge', 'no-false-interruption', 'call-sent-again'];
+const IN_CI = ['no-progress-watch', 'no-judge', 'no-false-interruption', 'call-sent-again', ...LINES];
 
 describe('seeded defects', () => {
   it('number at least thirty, each with a unique name', () => {

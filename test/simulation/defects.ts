@@ -2,6 +2,7 @@
  * Seeded defects of the turn loop and of the tool servers: each is a plausible fault, written as a patch of
  * one file; simulated calls and the tests of that code must catch them all.
  */
+import { LINE_DEFECTS } from './line-defects.ts';
 import { TOOL_SERVER_DEFECTS } from './tool-server-defects.ts';
 
 /** One defect. `find` occurs exactly once in `file`, whatever its line breaks. */
@@ -367,6 +368,7 @@ const LIST: readonly DefectRow[] = [
 /** All seeded defects. */
 export const DEFECTS: readonly Defect[] = [
   ...defectsIn('turn/machine', LIST),
+  ...defectsIn('turn/machine', LINE_DEFECTS),
   ...defectsIn(TOOLS, TOOL_SERVER_DEFECTS),
 ];
 

@@ -20,7 +20,9 @@ import {
   createSimulatedRecognizer,
   createSimulatedTools,
   createSimulatedVoice,
+  type SimulatedRecognizer,
 } from './simulated-engines.ts';
+import { startFarEnd, type TrueStretch } from './simulated-far-end.ts';
 import { createSpokenWords, type PlayedReply, SimulatedLeg } from './simulated-leg.ts';
 import { type Outage, SimulatedLine } from './simulated-line.ts';
 import { simulatedPlan } from './simulated-plan.ts';
@@ -53,6 +55,8 @@ export interface SimulatedCall {
   readonly isGreeted: boolean;
   /** Null without a tool server. */
   readonly served: ServedTools | null;
+  /** What the far end truly was; empty unless it was to be more than a caller. */
+  readonly farEnd: readonly TrueStretch[];
 }
 
 /** A call whose worker died and which another worker continued. */
@@ -86,6 +90,8 @@ export interface Given {
   readonly pressesKeys?: boolean;
   /** The agent has a tool server, which does this to the call. */
   readonly toolServer?: ToolServerScene;
+  /** The call goes out, to automated lines and people. Its engines do not fail. */
+  readonly hasFarEnd?: boolean;
 }
 
 /**
@@ -108,7 +114,7 @@ export async function simulateCall(seed: number, given: Given = {}): Promise<Sim
   const world = new SimulatedClock(given.toolServer === undefined ? TIMERS_A_ROUND : 1);
   const words = createSpokenWords();
   const pressing = new PressingAgent(createRandom(seed ^ PRESS_SEEDS), given.pressesKeys === true);
-  const plan = pressing.plan(simulatedPlan(random));
+  const plan = pressing.plan(simulatedPlan(random, given.hasFarEnd ? 'phone_outbound' : undefined));
   Object.assign(plan.config.conversation, given.conversation);
   if (given.isSpeculative !== undefined) plan.config.conversation.speculative_response = given.isSpeculative;
   const served =
@@ -124,19 +130,7 @@ export async function simulateCall(seed: number, given: Given = {}): Promise<Sim
     kind: isWeb ? random.pick(['webrtc', 'livekit'] as const) : 'rtp',
   });
   const isWordTimed = random.chance(0.7);
-  const faults = random.pick([0, 0, 0.05, 0.3, 0.8]);
-  const habits = {
-    givesInterims: random.chance(0.75),
-    finalDelayMs: random.pick([
-      [20, 200],
-      [100, 900],
-      [500, 2_500],
-    ] as const),
-    faults: random.pick([0, 0.05, 0.3]),
-  };
-  const recognizer = random.chance(0.95)
-    ? createSimulatedRecognizer({ clock: world, random: random.fork(), habits })
-    : null;
+  const { faults, recognizer } = draw(random, world, given.hasFarEnd === true);
   const live: { atMs: number; event: Record<string, unknown> }[] = [];
   const stepViolations: string[] = [];
   let endedMs: number | null = null;
@@ -246,13 +240,13 @@ export async function simulateCall(seed: number, given: Given = {}): Promise<Sim
   let current = startWorker(null);
   current.call.attach(line.open());
   await served?.connecting();
-  const acts = startSimulatedCaller({
+  const { acts, farEnd } = startOtherSide({
     clock: world,
-    random: random.fork(),
+    random,
     line,
     canBreak: isWeb,
     recognizer,
-    untilMs: random.between(10_000, 70_000),
+    hasFarEnd: given.hasFarEnd === true,
   });
   await world.run(() => endedMs !== null, GIVE_UP_MS);
   if (served) await world.run(() => false, world.now() + FAREWELL_MS);
@@ -279,7 +273,56 @@ export async function simulateCall(seed: number, given: Given = {}): Promise<Sim
     takeover,
     isGreeted: plan.config.prompt.first_message_mode !== 'off',
     served,
+    farEnd,
   };
+}
+
+/** Draws the faults of the model, and a recogniser. With a far end nothing fails, and no word is missed. */
+function draw(
+  random: Random,
+  clock: SimulatedClock,
+  hasFarEnd: boolean,
+): { readonly faults: number; readonly recognizer: SimulatedRecognizer | null } {
+  const faults = random.pick([0, 0, 0.05, 0.3, 0.8]);
+  const habits = {
+    givesInterims: random.chance(0.75),
+    finalDelayMs: random.pick([
+      [20, 200],
+      [100, 900],
+      [500, 2_500],
+    ] as const),
+    faults: random.pick([0, 0.05, 0.3]),
+  };
+  // After its slowest word: what a recogniser does not hear, no rule can judge.
+  const sure = { ...habits, finalDelayMs: [320, 500] as const, faults: 0 };
+  const recognizer =
+    random.chance(0.95) || hasFarEnd
+      ? createSimulatedRecognizer({ clock, random: random.fork(), habits: hasFarEnd ? sure : habits })
+      : null;
+  return { faults: hasFarEnd ? 0 : faults, recognizer };
+}
+
+/** The caller, or what answers the agent's call. */
+function startOtherSide({
+  hasFarEnd,
+  random,
+  recognizer,
+  ...others
+}: {
+  readonly clock: SimulatedClock;
+  readonly random: Random;
+  readonly line: SimulatedLine;
+  readonly canBreak: boolean;
+  readonly recognizer: SimulatedRecognizer | null;
+  readonly hasFarEnd: boolean;
+}): { readonly acts: readonly CallerAct[]; readonly farEnd: readonly TrueStretch[] } {
+  const side = { ...others, random: random.fork() };
+  return hasFarEnd && recognizer
+    ? { acts: [], farEnd: startFarEnd({ ...side, recognizer }) }
+    : {
+        acts: startSimulatedCaller({ ...side, recognizer, untilMs: random.between(10_000, 70_000) }),
+        farEnd: [],
+      };
 }
 
 /** One worker and its results. */

@@ -1,6 +1,7 @@
 /** The agents of simulated calls: every conversation setting at random, on every channel. */
 
 import { defaultAgentConfig } from '#config/agent-config.ts';
+import { automatedLinesSection } from '#config/automated-lines.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import { transferRoute } from '../runtime/calls/transfer-route.ts';
 import { testPlan } from '../runtime/test-plan.ts';
@@ -31,18 +32,20 @@ const { config, ...NEW_AGENT } = testPlan(
 /** Each call gets a copy of its own. */
 const NEW_CONFIG = JSON.stringify(config);
 
-/** Draws a random plan. */
-export function simulatedPlan(random: Random): CallPlan {
-  const channel: Channel = random.pick([
+/** Draws a random plan. `given`: the agent calls out, and expects automated lines. */
+export function simulatedPlan(random: Random, given?: 'phone_outbound'): CallPlan {
+  const drawn: Channel = random.pick([
     'phone_inbound',
     'phone_inbound',
     'web_voice',
     'phone_outbound',
   ] as const);
-  const canTransfer = channel !== 'web_voice' && random.chance(0.3);
+  const channel = given ?? drawn;
+  const canTransfer = given === undefined && channel !== 'web_voice' && random.chance(0.3);
   return {
     ...NEW_AGENT,
-    config: simulatedConfig(random, canTransfer),
+    config: given ? outgoing(simulatedConfig(random, false)) : simulatedConfig(random, canTransfer),
+    ...(given ? { automated_lines: LINES } : {}),
     system_variables: { ...NEW_AGENT.system_variables, channel },
     channel,
     record_audio: false,
@@ -57,6 +60,19 @@ export function simulatedPlan(random: Random): CallPlan {
       : null,
     transport: TRANSPORTS[channel],
   };
+}
+
+const LINES = automatedLinesSection.parse({ hold_max_seconds: 120, menu_max_repeats: 2 });
+
+/** An agent that neither hangs up by itself nor has to wait for slow judgement. */
+function outgoing(config: CallPlan['config']): CallPlan['config'] {
+  config.tools.system_tools.hang_up_call = false;
+  config.conversation.hangup_after_seconds = 20;
+  config.conversation.response_wait_ms = 500;
+  config.conversation.outbound.amd_enabled = true;
+  // Without a first message the agent waits for more than a person's hello.
+  if (config.prompt.first_message_mode === 'off') config.prompt.first_message_mode = 'fixed';
+  return config;
 }
 
 function simulatedConfig(random: Random, canTransfer: boolean): CallPlan['config'] {

@@ -3,6 +3,7 @@
  * call broke. The checker tracks timers and replies from the effects alone and does not trust the state.
  */
 
+import { isAutomated } from '#runtime/turn/machine/line-state.ts';
 import type { Effect } from '#runtime/turn/machine/turn-effects.ts';
 import type { TimerName, TurnInput } from '#runtime/turn/machine/turn-inputs.ts';
 import type { StepResult } from '#runtime/turn/machine/turn-machine.ts';
@@ -197,12 +198,12 @@ export class StepInvariants {
     if (item.type === 'message' && item.content.trim() === '') this.#found('an empty message is recorded');
   }
 
-  #checkState({ caller, phase, speculation, waiting }: TurnState): void {
+  #checkState({ caller, line, phase, speculation, waiting }: TurnState): void {
     if (phase.is === 'ended' && this.#hangUps === 0) this.#found('ended without hanging up');
     if (this.#isLegPaused && phase.is !== 'paused' && phase.is !== 'ended')
       this.#found(`the leg stays paused while ${phase.is}`);
-    // A postponed turn is taken as soon as the floor is free.
-    if (phase.is === 'listening' && caller.is === 'silent' && waiting.length > 0)
+    // A postponed turn is taken as soon as the floor is free, and somebody is there.
+    if (!isAutomated(line) && phase.is === 'listening' && caller.is === 'silent' && waiting.length > 0)
       this.#found(`"${waiting[0]?.text}" waits during silence`);
     if (speculation && this.#replies.get(speculation.generation.replyId)?.isGivenUp)
       this.#found('a speculation that was given up is kept');

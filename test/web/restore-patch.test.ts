@@ -45,6 +45,18 @@ describe('the PATCH that restores a version', () => {
   });
 });
 
+it('a version without the section for automated lines removes it', () => {
+  const lines = {
+    enabled: true,
+    introduction: '',
+    hold_max_seconds: 900,
+    menu_max_repeats: 3,
+    voicemail_recording_url: '',
+  };
+  expect(restorePatch(snapshot())).toMatchObject({ automated_lines: null });
+  expect(restorePatch({ ...snapshot(), automated_lines: lines })).toMatchObject({ automated_lines: lines });
+});
+
 describe('the PATCH that saves a draft', () => {
   it('asks for the key of a server that is new, and keeps that of a known one', () => {
     const typed = { ...server, has_secret: false, api_key: 'secret' };

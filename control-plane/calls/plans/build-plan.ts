@@ -81,6 +81,7 @@ export function buildPlan(
   const {
     answer_hints,
     press_keys,
+    automated_lines,
     custom_speech,
     tool_servers: _attached,
     scorecard: _scored,
@@ -104,6 +105,7 @@ export function buildPlan(
     ...speechOf(context, custom_speech, input.version.secrets),
     ...(answer_hints?.enabled ? { answer_hints: true } : {}),
     ...(press_keys?.enabled ? { press_keys: { hide_keys: press_keys.hide_keys } } : {}),
+    ...(automated_lines && input.channel === 'phone_outbound' ? { automated_lines } : {}),
     local_models: localModelsOf(context, [config.llm.model, input.simulatedUserModel]),
     llm_extra_body: input.llmExtraBody,
     end_user_id: input.endUserId,
@@ -285,8 +287,9 @@ function spokenTexts(plan: CallPlan): string[] {
           destination.warm_briefing_instructions,
         ]);
   const voicemail = plan.channel === 'phone_outbound' ? [conversation.outbound.voicemail.message] : [];
+  const introduction = plan.automated_lines ? [plan.automated_lines.introduction] : [];
   const disclosure = plan.outreach ? [plan.outreach.disclosure] : [];
-  return [prompt.system_prompt, ...disclosure, ...opening, ...phone, ...voicemail];
+  return [prompt.system_prompt, ...disclosure, ...opening, ...phone, ...voicemail, ...introduction];
 }
 
 function openSecret(context: Pick<Context, 'secretBox'>, sealed: string | null): string | null {

@@ -7,7 +7,9 @@ import {
   dialStatus,
   endReason,
   mediaQuality,
+  type SessionLine,
   sessionItem,
+  sessionLine,
   sessionStatus,
 } from '#protocol/session-record.ts';
 import type { Context } from '../../platform/context.ts';
@@ -111,6 +113,15 @@ export const sessionDetail = sessionRecord.extend({
    * unmodified; names in lower case. Null for other sessions.
    */
   sip_headers: z.record(z.string(), z.string()).nullable(),
+  lines: z
+    .array(sessionLine)
+    .optional()
+    .describe('Stretches of an outgoing call in which no person was there; absent without any'),
+  hold_seconds: z
+    .number()
+    .int()
+    .optional()
+    .describe('Time that the agent was on hold, in whole seconds; absent if it was not'),
   tags: z
     .array(callTag)
     .optional()
@@ -119,7 +130,7 @@ export const sessionDetail = sessionRecord.extend({
 
 /** Fields not needed for a list row. */
 export const DETAIL_FIELDS = [
-  ...['timeline', 'turns', 'silences', 'overlaps', 'usage', 'takeovers', 'media_quality'],
+  ...['timeline', 'turns', 'silences', 'overlaps', 'lines', 'usage', 'takeovers', 'media_quality'],
   ...['sip_headers', 'chain', 'chain_head'],
   ...['dialog', 'person', 'outbox', 'endpoints', 'wrapped_key', 'tracks'],
 ] as const;
@@ -183,8 +194,19 @@ export async function toSessionDetail(
     // Parsed to fill in fields that an earlier version did not measure.
     media_quality: session.media_quality ? mediaQuality.parse(session.media_quality) : null,
     sip_headers: readSipHeaders(context, session),
+    ...linesRecord(session.lines),
     ...(await tagsRecord(context, session, items)),
   };
+}
+
+/** The automated lines of a session as fields of its record; none without any. */
+function linesRecord(
+  lines: readonly SessionLine[] = [],
+): Pick<z.output<typeof sessionDetail>, 'lines' | 'hold_seconds'> {
+  if (lines.length === 0) return {};
+  const held = lines.filter(({ line }) => line === 'hold');
+  const heldMs = held.reduce((sum, { duration_ms }) => sum + duration_ms, 0);
+  return { lines: [...lines], ...(held.length > 0 ? { hold_seconds: Math.round(heldMs / 1_000) } : {}) };
 }
 
 function readSipHeaders(context: Context, session: SessionDocument): Record<string, string> | null {

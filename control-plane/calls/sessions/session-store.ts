@@ -50,7 +50,16 @@ export function loadSessionHead(
 
 /** A session without its growing lists. */
 export function headOf(session: SessionDocument): SessionHead {
-  const { timeline: _, turns: _t, silences: _s, overlaps: _o, usage: _u, chain: _c, ...head } = session;
+  const {
+    timeline: _,
+    turns: _t,
+    silences: _s,
+    overlaps: _o,
+    lines: _l,
+    usage: _u,
+    chain: _c,
+    ...head
+  } = session;
   return head;
 }
 

@@ -320,6 +320,8 @@ async function additionOf(
       return { push: { silences: [report.silence] } };
     case 'overlap':
       return { push: { overlaps: [report.overlap] } };
+    case 'line':
+      return { push: { lines: [report.line] } };
     case 'usage': {
       const { type: _, ...usage } = report;
       return { push: { usage: [usage] } };

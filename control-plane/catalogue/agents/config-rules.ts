@@ -213,6 +213,9 @@ async function endpointProblems(context: Context, { patch, after }: DraftChange)
       ),
     );
   }
+  const recording = patch.automated_lines?.voicemail_recording_url ?? '';
+  if (recording !== '')
+    checks.push(urlProblems(context, recording, ['automated_lines', 'voicemail_recording_url']));
   const baseUrl = after.llm.custom?.base_url ?? '';
   if (patch.llm?.custom && baseUrl !== '') checks.push(baseUrlProblems(context, baseUrl));
   return (await Promise.all(checks)).flat();

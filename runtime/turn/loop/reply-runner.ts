@@ -11,7 +11,6 @@ import { CallIds } from '../../llm/call-ids.ts';
 import {
   type ChatDelta,
   type ChatRequest,
-  type ChatUsage,
   type LanguageModel,
   ModelError,
   type ToolCall,
@@ -23,19 +22,10 @@ import { ClaimGuard } from './claim-guard.ts';
 import { VoicePace } from './heard.ts';
 import type { HeldKeys } from './held-keys.ts';
 import { createPieceCutter, type Piece } from './piece-cutter.ts';
+import { type UsageNote, usageOf, type WrittenSoFar } from './reply-usage.ts';
 import { SpokenReply } from './spoken-reply.ts';
 import { addWholeText, inBatches } from './text-in-batches.ts';
 import { WrittenReply } from './written-reply.ts';
-
-/** Token usage of one generation. */
-export interface UsageNote {
-  readonly usage: ChatUsage | null;
-  readonly modelId: string;
-  /** The generation's turn; for a speculative one the turn it was meant for. */
-  readonly turnId: number;
-  /** Tokens of a reply that was discarded before it was committed. */
-  readonly discardedTokens: number;
-}
 
 /** Options of the runner. */
 export interface ReplyRunnerOptions {
@@ -43,6 +33,8 @@ export interface ReplyRunnerOptions {
   /** Runs the call's work under its name. */
   readonly within: Within;
   readonly synthesizer: Synthesizer;
+  /** A text that another voice says in one piece; its null: none does. Absent: the same. */
+  readonly recorded?: { readonly text: string; readonly voice: Synthesizer | null };
   readonly voice: {
     readonly voiceId: string | null;
     readonly language: string;
@@ -64,21 +56,11 @@ export interface ReplyRunnerOptions {
   readonly noteUsage: (note: UsageNote) => void;
 }
 
-interface Run {
+interface Run extends WrittenSoFar {
   readonly voice: SpokenReply | WrittenReply;
   readonly guard: ClaimGuard;
-  isCommitted: boolean;
-  /** Null for a fixed text. */
-  readonly turnId: number | null;
-  /** Null while the model is writing. */
-  usage: ChatUsage | null;
-  modelId: string;
-  writtenChars: number;
   isNoted: boolean;
 }
-
-/** Approximate characters per token, for generations that ended before the model reported usage. */
-const CHARS_PER_TOKEN = 4;
 
 type PlayoutReport = Extract<LegEvent, { type: `playout.${string}` }>;
 
@@ -98,8 +80,10 @@ export class ReplyRunner {
 
   /** Speaks a fixed text, or writes it. */
   say({ replyId, text, isSpoken }: Extract<Effect, { do: 'say' }>): void {
+    const { isFixed, recorded } = this.#options;
+    const recording = isSpoken && recorded?.text === text ? recorded.voice : null;
     const voice = isSpoken
-      ? this.#spoken(replyId, { isSpeculative: false, isFixed: this.#options.isFixed(text) })
+      ? this.#spoken(replyId, { isSpeculative: false, isFixed: isFixed(text), recording })
       : this.#written(replyId);
     this.#runs.set(replyId, {
       voice,
@@ -111,7 +95,12 @@ export class ReplyRunner {
       writtenChars: 0,
       isNoted: true,
     });
-    void addWholeText(voice, text, this.#options.within);
+    if (recording === null) {
+      void addWholeText(voice, text, this.#options.within);
+      return;
+    }
+    voice.add({ text, emotion: null });
+    voice.complete();
   }
 
   /** Runs the model and speaks what it writes. */
@@ -119,7 +108,7 @@ export class ReplyRunner {
     const { replyId, turnId, isSpeculative, isSpoken } = effect;
     const { keys, model } = this.#options;
     const voice = isSpoken
-      ? this.#spoken(replyId, { isSpeculative, isFixed: false })
+      ? this.#spoken(replyId, { isSpeculative, isFixed: false, recording: null })
       : this.#written(replyId);
     const run: Run = {
       voice,
@@ -234,13 +223,21 @@ export class ReplyRunner {
 
   #spoken(
     replyId: string,
-    { isSpeculative, isFixed }: { readonly isSpeculative: boolean; readonly isFixed: boolean },
+    {
+      isSpeculative,
+      isFixed,
+      recording,
+    }: {
+      readonly isSpeculative: boolean;
+      readonly isFixed: boolean;
+      readonly recording: Synthesizer | null;
+    },
   ): SpokenReply {
     const { accept, hasLeg, outRateHz, send, synthesizer, voice, within } = this.#options;
     const options = {
       replyId,
       isFixed,
-      synthesizer,
+      synthesizer: recording ?? synthesizer,
       voice,
       pace: this.#pace,
       rateHz: outRateHz(),
@@ -331,18 +328,10 @@ export class ReplyRunner {
   }
 
   #note(run: Run): void {
-    const { isCommitted, isNoted, modelId, turnId, usage, writtenChars } = run;
-    if (isNoted || turnId === null) return;
+    if (run.isNoted) return;
     run.isNoted = true;
-    const estimate = usage?.outputTokens ?? Math.ceil(writtenChars / CHARS_PER_TOKEN);
-    const of = { modelId, turnId };
-    if (isCommitted)
-      this.#options.noteUsage({
-        ...of,
-        usage: usage ?? { inputTokens: null, outputTokens: estimate, cachedInputTokens: null },
-        discardedTokens: 0,
-      });
-    else if (estimate > 0) this.#options.noteUsage({ ...of, usage: null, discardedTokens: estimate });
+    const note = usageOf(run);
+    if (note) this.#options.noteUsage(note);
   }
 
   #onMark({ replyId, pieceId, mark }: Extract<PlayoutReport, { type: 'playout.mark' }>): void {

@@ -130,7 +130,8 @@ export class SilenceLog {
     for (const [callId, run] of this.#tools) if (run.untilMs !== null) this.#tools.delete(callId);
     if (fromMs === null || untilMs - fromMs <= NOTED_FROM_MS) return null;
     // A caller who continues before the agent's turn was not kept waiting.
-    if (endedBy === 'caller' && !decisions.some(({ about }) => about === 'endpoint')) return null;
+    if (endedBy === 'caller' && !decisions.some(({ about }) => about === 'endpoint' || about === 'line'))
+      return null;
     const causes = waterfall
       ? partsOf(waterfall, { fromMs, untilMs })
       : causesOf({ fromMs, untilMs, endedBy }, decisions, tools);
@@ -181,12 +182,17 @@ function causesOf(
 ): Causes {
   const quiet = decisions.find(({ about, rule }) => about === 'silence' && INTO_QUIET.has(rule));
   if (quiet) return [{ cause: 'caller_silent', rule: quiet.rule, ms: untilMs - fromMs }];
+  // On hold nobody waits for the agent.
+  const line = decisions.findLast(({ about }) => about === 'line');
+  if (endedBy === 'caller' && line && !line.rule.startsWith('was_'))
+    return [{ cause: 'caller_silent', rule: line.rule, ms: untilMs - fromMs }];
   const unheard = decisions.find(({ about, rule }) => about === 'silence' && rule === 'unheard');
   if (unheard) return [{ cause: 'transcript', rule: unheard.rule, ms: untilMs - fromMs }];
   // Until a key was pressed, the detection decided, or an unexpected result arrived, the floor was the
   // caller's.
   const floor = decisions.findLast(
-    ({ about, rule }) => about === 'menu' || about === 'answering' || rule === 'background_result',
+    ({ about, rule }) =>
+      about === 'menu' || about === 'answering' || about === 'line' || rule === 'background_result',
   );
   const givenMs = within({ fromMs, untilMs }, floor?.atMs);
   // Words that arrived after they had been given up were still waited for.

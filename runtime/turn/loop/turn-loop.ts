@@ -6,7 +6,6 @@
 
 import type { Clock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
-import { ToneDetector } from '#media/dsp/tone-detector.ts';
 import type { Leg, LegEvent } from '#media/leg/leg.ts';
 import type { RecognitionEvent, Recognizer, Synthesizer } from '#media/speech/speech.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
@@ -28,6 +27,7 @@ import { fixedTexts } from './fixed-texts.ts';
 import type { FlightLog } from './flight-log.ts';
 import { HeldKeys } from './held-keys.ts';
 import { legCommand } from './leg-command.ts';
+import { LineSounds } from './line-sounds.ts';
 import { RecognitionFeed } from './recognition-feed.ts';
 import { ReplyRunner } from './reply-runner.ts';
 import { type CallTools, RunningTools } from './running-tools.ts';
@@ -49,6 +49,8 @@ export interface TurnLoopOptions {
   readonly logger: Logger;
   readonly recognizer: Recognizer | null;
   readonly synthesizer: Synthesizer;
+  /** Says the message for mailboxes; null or absent: the synthesizer does. */
+  readonly recordedVoicemail?: Synthesizer | null;
   readonly model: LanguageModel;
   readonly flightLog: FlightLog;
   /** Runs the call's work under its name; absent when work is not attributed. */
@@ -90,7 +92,7 @@ export class TurnLoop {
   readonly #reports: TurnReports;
   #state: TurnState;
   readonly #requests: ChatRequests;
-  #tones: ToneDetector | null = null;
+  readonly #line = new LineSounds();
   #leg: Leg | null = null;
   #hasBegun = false;
   #outRateHz = USUAL_RATE_HZ;
@@ -130,6 +132,7 @@ export class TurnLoop {
       model: options.model,
       within: options.within ?? nameless,
       synthesizer: options.synthesizer,
+      recorded: { text: options.config.voicemail?.message ?? '', voice: options.recordedVoicemail ?? null },
       voice: { ...voiceOf(plan), isExpressive: voice.expressive },
       outRateHz: () => this.#outRateHz,
       isFixed: fixedTexts(plan),
@@ -199,7 +202,8 @@ export class TurnLoop {
         break;
       case 'audio':
         this.#feed?.write(event.samples, this.#leg?.inRateHz ?? 8_000);
-        this.#listenForTones(event.samples);
+        for (const fact of this.#line.listen(event.samples, this.#leg?.inRateHz ?? 8_000, this.#state))
+          this.accept(fact);
         return;
       case 'voice.onset':
         this.#feed?.setVoice(true);
@@ -377,14 +381,6 @@ export class TurnLoop {
     const fact = message && clientFact(message);
     if (fact) this.accept(fact);
     else if (message?.type === 'client_tool.result') this.#options.tools.settle?.(message);
-  }
-
-  /** Only while an answering machine is still possible. */
-  #listenForTones(samples: Int16Array): void {
-    if (this.#state.screening === null && this.#state.phase.is !== 'voicemail') return;
-    this.#tones ??= new ToneDetector(this.#leg?.inRateHz ?? 8_000);
-    const tone = this.#tones.push(samples);
-    if (tone) this.accept({ type: 'tone.heard', tone });
   }
 
   #setVariable(name: string, value: string): void {

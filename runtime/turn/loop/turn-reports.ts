@@ -7,7 +7,7 @@ import type { Logger } from '#base/log.ts';
 import type { AgentEvent } from '#protocol/session-events.ts';
 import type { SessionItem } from '#protocol/session-record.ts';
 import type { DurableReport } from '#protocol/worker-link.ts';
-import type { Effect, TimelineItem, TurnWaterfall } from '../machine/turn-effects.ts';
+import type { Effect, LineStretch, TimelineItem, TurnWaterfall } from '../machine/turn-effects.ts';
 import type { ChatRequests } from './chat-requests.ts';
 import type { NotedSilence } from './silence-log.ts';
 import type { NotedSounds } from './sound-log.ts';
@@ -35,7 +35,9 @@ export class TurnReports {
   }
 
   /** Carries out an effect that reports something. */
-  tell(effect: Extract<Effect, { do: 'optOut' | 'record' | 'event' | 'explain' | 'reportTurn' }>): void {
+  tell(
+    effect: Extract<Effect, { do: 'optOut' | 'record' | 'event' | 'explain' | 'reportTurn' | 'line' }>,
+  ): void {
     switch (effect.do) {
       case 'optOut':
         this.#options.report({ type: 'opt_out', by: effect.by });
@@ -53,6 +55,9 @@ export class TurnReports {
       case 'reportTurn':
         this.#reportTurn(effect.waterfall);
         break;
+      case 'line':
+        this.#reportLine(effect.stretch);
+        break;
       default:
         effect satisfies never;
     }
@@ -66,6 +71,18 @@ export class TurnReports {
     );
     this.#options.report({ type: 'turn', latency });
     this.#options.live({ type: 'turn', ...latency });
+  }
+
+  #reportLine({ endedBy, fromMs, gaveUp, is, untilMs }: LineStretch): void {
+    const line = {
+      line: is,
+      started_at: this.#isoTime(fromMs),
+      duration_ms: untilMs - fromMs,
+      ended_by: endedBy,
+      ...(gaveUp ? { gave_up: gaveUp } : {}),
+    };
+    this.#options.report({ type: 'line', line });
+    this.#options.live({ type: 'line', ...line });
   }
 
   /** Reports a silence the caller had to wait through, with its causes, and a time of both speaking. */

@@ -43,6 +43,7 @@ export function finishDraft(draft: Draft): { state: TurnState; effects: readonly
     lastTurn: draft.lastTurn,
     lastMessage: draft.lastMessage,
     screening: draft.screening,
+    line: draft.line,
     digits: draft.digits,
     quiet: draft.quiet,
     failedGenerations: draft.failedGenerations,

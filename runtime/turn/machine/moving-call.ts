@@ -1,4 +1,5 @@
 /** Whether another worker could take the call, and what its people would notice. */
+import { isAutomated } from './line-state.ts';
 import type { TurnState } from './turn-state.ts';
 
 /**
@@ -16,7 +17,8 @@ export function moveOf(state: TurnState): Move {
 
 /** Caller and person of a transfer have no turns. */
 function isBetweenTurns(state: TurnState): boolean {
-  const { phase, caller, waiting, speculation, pendingTranscript, runningTools, screening, digits } = state;
+  const { phase, caller, waiting, speculation, pendingTranscript, runningTools, screening, digits, line } =
+    state;
   if (phase.is === 'joined') return true;
   return (
     phase.is === 'listening' &&
@@ -26,6 +28,8 @@ function isBetweenTurns(state: TurnState): boolean {
     pendingTranscript?.is !== 'unheard' &&
     Object.keys(runningTools).length === 0 &&
     screening === null &&
+    !line?.pending &&
+    !isAutomated(line) &&
     digits === '' &&
     !state.isLegLost
   );

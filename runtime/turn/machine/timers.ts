@@ -2,6 +2,7 @@
  * The table of the machine's timers: those a phase owns, which `enter` starts and stops, and those of the
  * conversation, which run across phases and belong to the rules that start them.
  */
+import { awaitsLine, isAutomated } from './line-state.ts';
 import type { TurnConfig } from './turn-config.ts';
 import type { TimerName } from './turn-inputs.ts';
 import type { Phase, TurnState } from './turn-state.ts';
@@ -146,6 +147,7 @@ export const CONVERSATION_TIMERS = [
   },
   { of: 'words that did not arrive', owns: ['unheard'] },
   { of: 'silence on both sides', owns: ['idle'], lasts: isQuiet, deadlines: ['idle'] },
+  { of: 'an automated line', owns: ['line'], lasts: awaitsLine, deadlines: ['line'] },
   {
     of: 'an entry of digits',
     owns: ['keypad'],
@@ -176,11 +178,13 @@ export function isQuiet({
   caller,
   digits,
   isLegLost,
+  line,
   phase,
   runningTools,
-}: Pick<TurnState, 'caller' | 'digits' | 'isLegLost' | 'phase' | 'runningTools'>): boolean {
+}: Pick<TurnState, 'caller' | 'digits' | 'isLegLost' | 'line' | 'phase' | 'runningTools'>): boolean {
   return (
     phase.is === 'listening' &&
+    !isAutomated(line) &&
     caller.is === 'silent' &&
     !isLegLost &&
     digits === '' &&

@@ -45,6 +45,15 @@ export interface FailoverStart {
   readonly isJoined?: boolean;
 }
 
+/** Settings for automated lines; times in ms. */
+export interface LineRules {
+  /** Said to the screening of a phone; empty: the model says it. */
+  readonly introduction: string;
+  readonly holdMaxMs: number;
+  /** How often a menu is answered before the agent gives up. */
+  readonly menuRepeats: number;
+}
+
 /** Settings of the turn machine; all times in ms. */
 export interface TurnConfig extends TurnSettings {
   readonly greeting: Greeting;
@@ -68,6 +77,8 @@ export interface TurnConfig extends TurnSettings {
   readonly transfer: TransferRules | null;
   /** What an answering machine gets on an outbound call; null without machine detection. */
   readonly voicemail: AgentConfig['conversation']['outbound']['voicemail'] | null;
+  /** How automated lines are met; absent unless the agent has the section and calls out. */
+  readonly lines?: LineRules;
   /**
    * `none`: speech is detected but not transcribed. `finalWithinMs`: longest wait for the last words after
    * the end of speech.
@@ -116,6 +127,7 @@ export function turnConfig(
             message: render(conversation.outbound.voicemail.message).trim(),
           }
         : null,
+    ...linesOf(plan, render),
     recognition: {
       // Only finals carry their language, so an agent with strict language cannot use interims.
       has:
@@ -128,6 +140,20 @@ export function turnConfig(
         recognizer === null ? 0 : Math.min(LATE_FINAL_CAP_MS, JUDGE_AFTER_MS + recognizer.expectedFinalMs),
     },
     generationCapMs: GENERATION_CAP_MS,
+  };
+}
+
+function linesOf(
+  { automated_lines: section }: CallPlan,
+  render: (text: string) => string,
+): Pick<TurnConfig, 'lines'> {
+  if (!section) return {};
+  return {
+    lines: {
+      introduction: render(section.introduction).trim(),
+      holdMaxMs: section.hold_max_seconds * 1_000,
+      menuRepeats: section.menu_max_repeats,
+    },
   };
 }
 

@@ -3,7 +3,7 @@
  * ms.
  */
 import type { AgentEvent } from '#protocol/session-events.ts';
-import type { EndReason, SessionItem, TurnLatency } from '#protocol/session-record.ts';
+import type { EndReason, SessionItem, SessionLine, TurnLatency } from '#protocol/session-record.ts';
 import type { ChatMessage, ToolCall } from '../../llm/llm.ts';
 import type { TimerName } from './turn-inputs.ts';
 
@@ -26,7 +26,8 @@ export interface Decision {
     | 'failure'
     | 'silence'
     | 'menu'
-    | 'answering';
+    | 'answering'
+    | 'line';
   readonly rule: string;
   readonly anchorMs: number;
   readonly deadlineMs: number;
@@ -36,6 +37,15 @@ export interface Decision {
     readonly deadlineMs: number;
     readonly because: string;
   }[];
+}
+
+/** A stretch in which the far end was automated. */
+export interface LineStretch {
+  readonly is: SessionLine['line'];
+  readonly fromMs: number;
+  readonly untilMs: number;
+  readonly endedBy: SessionLine['ended_by'];
+  readonly gaveUp?: NonNullable<SessionLine['gave_up']>;
 }
 
 /** One action. */
@@ -101,5 +111,7 @@ export type Effect =
   | { readonly do: 'event'; readonly event: AgentEvent }
   | { readonly do: 'explain'; readonly decision: Decision }
   | { readonly do: 'reportTurn'; readonly waterfall: TurnWaterfall }
+  /** An automated line has ended. */
+  | { readonly do: 'line'; readonly stretch: LineStretch }
   /** The call is over. */
   | { readonly do: 'hangUp'; readonly reason: EndReason };

@@ -26,7 +26,8 @@ export type TimerName =
   | 'endCap'
   | 'reopen'
   | 'menu'
-  | 'screening';
+  | 'screening'
+  | 'line';
 
 /** A fact without its time. */
 export type TurnFact =
@@ -116,6 +117,11 @@ export type TurnFact =
   | { readonly type: 'keys.sent'; readonly pressId: string }
   /** A mailbox beep or a fax tone at the far end of an outbound call. */
   | { readonly type: 'tone.heard'; readonly tone: Tone }
+  /**
+   * Hold music, ringing, or beeps in silence at the far end, without a voice; only with `automated_lines`.
+   */
+  | { readonly type: 'music.started' }
+  | { readonly type: 'music.stopped' }
   /** A variable was set; these texts use it and were rendered again. */
   | ({ readonly type: 'variables.changed' } & VariableTexts)
   | { readonly type: 'user.message'; readonly text: string; readonly wantsAudio: boolean }

@@ -27,6 +27,7 @@ import { onTalkDue, onUnheard, onVoiceStarted, onVoiceStopped } from './endpoint
 import { onHumanTakeover, stepWithHuman } from './interruption/human-takeover.ts';
 import { handleOptOut } from './interruption/opt-out.ts';
 import { onFalseInterruption, onVoiceReached } from './interruption/overlap.ts';
+import { followLine } from './line/line.ts';
 import { stepMenu } from './opening/menu.ts';
 import { onConnected, onExtensionOver, onStarted } from './opening/opening.ts';
 import { screen, stepVoicemail } from './opening/screening.ts';
@@ -48,6 +49,7 @@ export function step(state: TurnState, input: TurnInput): StepResult {
   if (state.phase.is === 'ended') return { state, effects: [] };
   const draft = createDraft(state, input.atMs);
   dispatchByPhase(draft, input);
+  followLine(draft, input);
   countQuiet(draft);
   reportAgentState(draft);
   return finishDraft(draft);
@@ -125,6 +127,8 @@ function dispatchByType(draft: Draft, input: TurnInput): void {
       return;
     case 'variables.changed':
     case 'tone.heard':
+    case 'music.started':
+    case 'music.stopped':
     case 'transfer.joined':
     case 'transfer.finished':
     case 'colleague.took_over':
@@ -249,6 +253,7 @@ function onTimer(draft: Draft, name: TimerName): void {
       onExtensionOver(draft, 'no_line');
       return;
     case 'menu':
+    case 'line':
     case 'endCap':
       return;
     default:

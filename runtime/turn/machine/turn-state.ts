@@ -5,14 +5,16 @@
 import type { AgentState } from '#protocol/session-events.ts';
 import type { EndReason } from '#protocol/session-record.ts';
 import type { ChatMessage, ToolCall } from '../../llm/llm.ts';
-import { type Expectation, expectationOf } from '../text/expectation.ts';
+import type { Expectation } from '../text/expectation.ts';
 import type { Judgement } from './endpointing/expected-answer.ts';
+import { lastAsked } from './last-asked.ts';
+import { type LineOf, UNKNOWN_LINE } from './line-of.ts';
 import type { Greeting } from './opening/answering-machine.ts';
 import type { TurnConfig, VariableTexts } from './turn-config.ts';
 import type { ToolMode } from './turn-inputs.ts';
 
 /** Increase when equal inputs would give different effects; a flight log names the version that wrote it. */
-export const TURN_MACHINE_VERSION = 21;
+export const TURN_MACHINE_VERSION = 22;
 
 /** The caller's speech until it is taken as a turn, including pauses. */
 export interface Speech {
@@ -303,6 +305,8 @@ export interface TurnState {
   readonly lastMessage: number;
   /** Outbound: what was heard so far, while a machine is still possible. */
   readonly screening: Screening | null;
+  /** What is at the far end; null unless the agent judges it (`automated_lines`). */
+  readonly line: Line | null;
   /** Digits of the current entry. */
   readonly digits: string;
   /** How long both sides have been silent, without the time since `sinceMs`. */
@@ -320,6 +324,9 @@ export interface TurnState {
   readonly farewell: string;
   readonly agentState: AgentState;
 }
+
+/** The far end of an outgoing call. */
+export type Line = LineOf<Turn>;
 
 /** Everything heard since an outbound call was answered. */
 export interface Screening {
@@ -364,6 +371,7 @@ export function initialState(config: TurnConfig): TurnState {
     lastTurn: config.resumed?.lastTurn ?? 0,
     lastMessage: config.resumed?.lastMessage ?? 0,
     screening: null,
+    line: config.lines ? UNKNOWN_LINE : null,
     digits: '',
     quiet: { beforeMs: 0, sinceMs: null, prompts: 0 },
     failedGenerations: 0,
@@ -375,16 +383,6 @@ export function initialState(config: TurnConfig): TurnState {
     farewell: '',
     agentState: 'initializing',
   };
-}
-
-/** The answer that the agent's last question on the previous worker asks for. A hold line may follow it. */
-function lastAsked({ language, resumed, slots = [] }: TurnConfig): Expectation | null {
-  for (const { role, content } of resumed?.history.toReversed() ?? []) {
-    if (role !== 'assistant') return null;
-    const expects = expectationOf(content, language, { slots });
-    if (expects !== null) return expects;
-  }
-  return null;
 }
 
 /** All words of the speech so far. */

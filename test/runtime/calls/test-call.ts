@@ -5,7 +5,7 @@ import type { Leg } from '#media/leg/leg.ts';
 import type { Recognizer } from '#media/speech/speech.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import type { DurableReport, FailoverState } from '#protocol/worker-link.ts';
-import { startCall } from '#runtime/calls/call.ts';
+import { type CallDeps, startCall } from '#runtime/calls/call.ts';
 import type { RecordingSegment } from '#runtime/calls/call-recording.ts';
 import type { CallKnowledge } from '#runtime/knowledge/knowledge-search.ts';
 import type { ChatDelta, ChatRequest, LanguageModel } from '#runtime/llm/llm.ts';
@@ -18,13 +18,17 @@ export const FIXED = {
   prompt: { first_message_mode: 'fixed', first_message: 'Hello {{name}}, how are you?' },
 };
 
+/** Engines that a call need not have. */
+type OtherEngines = Pick<CallDeps, 'recognizer' | 'recordedVoicemail'>;
+
 /** A call on virtual time with a voice at 200 ms per word and a model that answers `Fine, thank you.` */
 export function setUp(
   plan: CallPlan = testPlan(FIXED),
   knowledge: CallKnowledge | null = null,
-  recognizer: Recognizer | null = null,
+  engines: Recognizer | OtherEngines | null = null,
   failoverState: FailoverState | null = null,
 ) {
+  const others: OtherEngines = engines === null || 'open' in engines ? { recognizer: engines } : engines;
   const world = new SimulatedClock();
   const words = createSpokenWords();
   const reports: DurableReport[] = [];
@@ -52,7 +56,7 @@ export function setUp(
     clock,
     logger: pino({ level: 'silent' }),
     random: () => 0.5,
-    recognizer,
+    ...others,
     synthesizer: {
       id: 'test',
       voices: [],

@@ -1,7 +1,8 @@
 /** A reply of a model that writes what it is given at once, by the real runner; its voice never ends. */
 import { nameless } from '#runtime/event-loop/session-attribution.ts';
 import type { ChatDelta } from '#runtime/llm/llm.ts';
-import { ReplyRunner, type ReplyRunnerOptions, type UsageNote } from '#runtime/turn/loop/reply-runner.ts';
+import { ReplyRunner, type ReplyRunnerOptions } from '#runtime/turn/loop/reply-runner.ts';
+import type { UsageNote } from '#runtime/turn/loop/reply-usage.ts';
 import type { Effect } from '#runtime/turn/machine/turn-effects.ts';
 import type { TurnFact } from '#runtime/turn/machine/turn-inputs.ts';
 

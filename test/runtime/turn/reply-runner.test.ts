@@ -71,6 +71,37 @@ it('a voice in chunks at another rate sounds continuous: nothing clicks at the e
   expect(played).toEqual([...resample(voice, 24_000, 8_000)]);
 });
 
+it('a text with a voice of its own is said by that voice, in one piece, and any other text is not', async () => {
+  const asked: string[] = [];
+  const voiceOf = (id: string) => ({
+    id,
+    voices: [],
+    async *synthesise(text: string) {
+      asked.push(`${id}: ${text}`);
+      yield { samples: new Int16Array(80), sampleRateHz: 8_000, words: null };
+    },
+  });
+  const sent: LegCommand[] = [];
+  const runner = new ReplyRunner({
+    synthesizer: voiceOf('voice'),
+    recorded: { text: 'Your cake is ready. Please call back.', voice: voiceOf('recording') },
+    voice: { voiceId: null, language: 'en', speed: 1 },
+    outRateHz: () => 8_000,
+    isFixed: () => false,
+    accept: () => undefined,
+    send: (command: LegCommand) => void sent.push(command),
+    hasLeg: () => true,
+    event: () => undefined,
+  } as unknown as ReplyRunnerOptions);
+  runner.say({ do: 'say', replyId: 'r1', text: 'Your cake is ready. Please call back.', isSpoken: true });
+  runner.play('r1');
+  await expect.poll(() => sent.some((command) => command.do === 'play' && command.last)).toBe(true);
+  runner.say({ do: 'say', replyId: 'r2', text: 'Goodbye.', isSpoken: true });
+  await expect
+    .poll(() => asked)
+    .toEqual(['recording: Your cake is ready. Please call back.', 'voice: Goodbye.']);
+});
+
 describe('a reply that a model writes all at once', () => {
   const LONG = 'Your order of 12 May costs $45.50, and comes on Friday. '.repeat(1_000);
 

@@ -11,6 +11,7 @@ import type {
   EndReason,
   MediaQuality,
   ModelUsage,
+  SessionLine,
   SpeechOverlap,
   TurnLatency,
   TurnSilence,
@@ -177,6 +178,8 @@ export interface SessionDocument {
   silences?: TurnSilence[];
   /** Absent from calls in which caller and agent took turns. */
   overlaps?: SpeechOverlap[];
+  /** Automated lines; absent from calls without any. */
+  lines?: SessionLine[];
   usage: ModelUsage[];
   /** What was signed while the call ran, link by link, packed; absent without any. */
   chain?: StoredBytes[];
@@ -219,6 +222,7 @@ export const WITHOUT_LISTS = {
   turns: 0,
   silences: 0,
   overlaps: 0,
+  lines: 0,
   usage: 0,
   chain: 0,
 } as const;
@@ -306,6 +310,7 @@ const FIELDS = {
   turns: list,
   silences: list,
   overlaps: { type: [Schema.Types.Mixed], default: undefined } as never,
+  lines: { type: [Schema.Types.Mixed], default: undefined } as never,
   usage: list,
   chain: { type: [Schema.Types.Mixed], default: undefined } as never,
   chain_head: { type: Schema.Types.Mixed, default: undefined },

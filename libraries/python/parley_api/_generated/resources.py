@@ -210,6 +210,7 @@ class Agents(Resource):
         tool_servers: Union[api.AgentConfigToolServers, None] = OMITTED,
         answer_hints: Union[api.AgentConfigAnswerHints, None] = OMITTED,
         press_keys: Union[api.AgentConfigChangePressKeys, None] = OMITTED,
+        automated_lines: Union[api.AgentConfigChangeAutomatedLines, None] = OMITTED,
         scorecard: Union[api.AgentConfigScorecard, None] = OMITTED,
         options: RequestOptions = RequestOptions(),
     ) -> api.AgentConfig:
@@ -237,6 +238,7 @@ class Agents(Resource):
                 "tool_servers": tool_servers,
                 "answer_hints": answer_hints,
                 "press_keys": press_keys,
+                "automated_lines": automated_lines,
                 "scorecard": scorecard,
             }),
             is_repeatable=True,

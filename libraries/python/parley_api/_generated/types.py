@@ -806,6 +806,27 @@ class SessionMediaQuality(_SessionMediaQuality, total=False):
     """Where audio was expected and where it came from; present only if nothing of the caller was heard"""
 
 
+SessionLineEndedBy = Literal["person", "menu", "hold", "screening", "machine", "handed_over", "call_ended", "gave_up"]
+
+
+class _SessionLine(TypedDict):
+    line: Literal["menu", "hold", "screening"]
+    """What was at the far end: a `menu`, a queue or a wait (`hold`), or the screening of a phone."""
+    started_at: str
+    """When it was noticed, RFC 3339 UTC"""
+    duration_ms: float
+    """How long it lasted, in ms"""
+    ended_by: SessionLineEndedBy
+    """What followed: another class; `handed_over`: another person talks with the far end; `gave_up`: the
+    agent ended the call
+    """
+
+
+class SessionLine(_SessionLine, total=False):
+    gave_up: Literal["menu_loop", "dead_end", "held_too_long", "not_put_through"]
+    """Why the agent gave up; absent if it did not"""
+
+
 SessionTagTag = Literal["dead_air", "talked_over", "loop", "caller_repeated", "slow_tool", "wrong_language", "unheard", "anger_words"]
 
 
@@ -905,6 +926,10 @@ class Session(_Session, total=False):
     """Id of the text session by SMS that the agent knew when the caller came; absent without one"""
     share: SessionShare
     """The share of calls that has decided the version; absent if the agent had none"""
+    lines: List[SessionLine]
+    """Stretches of an outgoing call in which no person was there; absent without any"""
+    hold_seconds: int
+    """Time that the agent was on hold, in whole seconds; absent if it was not"""
     tags: List[SessionTag]
     """What went wrong in the ended call, as far as facts tell; absent if nothing was found"""
 
@@ -1866,6 +1891,23 @@ class AgentConfigPressKeys(TypedDict):
     """
 
 
+class AgentConfigAutomatedLines(TypedDict):
+    enabled: bool
+    """Whether it tells them from people. False or null for the section removes the section."""
+    introduction: str
+    """What a phone that screens the call hears, up to 500 characters; may contain placeholders. Empty: the
+    model says who calls and why.
+    """
+    hold_max_seconds: int
+    """Longest wait in one queue, in seconds, before the agent gives up."""
+    menu_max_repeats: int
+    """How often the same menu is answered before the agent gives up."""
+    voicemail_recording_url: str
+    """Address of a WAV file that a mailbox hears with the action `leave_message`, instead of the spoken
+    message. Empty: the message is spoken.
+    """
+
+
 class AgentConfigAnalysisSummary(TypedDict):
     enabled: bool
     """Whether a summary is written after each call."""
@@ -2079,6 +2121,10 @@ class AgentConfig(_AgentConfig, total=False):
     press_keys: AgentConfigPressKeys
     """Lets the agent press keys of the phone with its tool `_press_keys`, in calls by phone. Absent: it
     cannot.
+    """
+    automated_lines: AgentConfigAutomatedLines
+    """How the agent meets what answers an outgoing call and is not simply a person: menus, queues, the
+    screening of phones. Absent: it takes them for people.
     """
     scorecard: AgentConfigScorecard
     """How ended calls are scored, and which rates are watched. Absent: the usual thresholds, and no alerts.
@@ -5180,6 +5226,23 @@ class AgentConfigChangePressKeys(TypedDict, total=False):
     """
 
 
+class AgentConfigChangeAutomatedLines(TypedDict, total=False):
+    enabled: bool
+    """Whether it tells them from people. False or null for the section removes the section."""
+    introduction: str
+    """What a phone that screens the call hears, up to 500 characters; may contain placeholders. Empty: the
+    model says who calls and why.
+    """
+    hold_max_seconds: int
+    """Longest wait in one queue, in seconds, before the agent gives up."""
+    menu_max_repeats: int
+    """How often the same menu is answered before the agent gives up."""
+    voicemail_recording_url: str
+    """Address of a WAV file that a mailbox hears with the action `leave_message`, instead of the spoken
+    message. Empty: the message is spoken.
+    """
+
+
 class AgentConfigChange(TypedDict, total=False):
     prompt: AgentConfigChangePrompt
     """What the model is told, and how the conversation begins."""
@@ -5216,6 +5279,10 @@ class AgentConfigChange(TypedDict, total=False):
     press_keys: Union[AgentConfigChangePressKeys, None]
     """Lets the agent press keys of the phone with its tool `_press_keys`, in calls by phone. Absent: it
     cannot.
+    """
+    automated_lines: Union[AgentConfigChangeAutomatedLines, None]
+    """How the agent meets what answers an outgoing call and is not simply a person: menus, queues, the
+    screening of phones. Absent: it takes them for people.
     """
     scorecard: Union[AgentConfigScorecard, None]
     """How ended calls are scored, and which rates are watched. Absent: the usual thresholds, and no alerts.

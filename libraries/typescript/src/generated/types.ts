@@ -849,6 +849,32 @@ export interface SessionMediaQuality {
   unheard?: SessionMediaQualityUnheard | undefined;
 }
 
+export type SessionLineEndedBy =
+  | 'person'
+  | 'menu'
+  | 'hold'
+  | 'screening'
+  | 'machine'
+  | 'handed_over'
+  | 'call_ended'
+  | 'gave_up';
+
+export interface SessionLine {
+  /** What was at the far end: a `menu`, a queue or a wait (`hold`), or the screening of a phone. */
+  line: 'menu' | 'hold' | 'screening';
+  /** When it was noticed, RFC 3339 UTC */
+  started_at: string;
+  /** How long it lasted, in ms */
+  duration_ms: number;
+  /**
+   * What followed: another class; `handed_over`: another person talks with the far end; `gave_up`: the agent
+   * ended the call
+   */
+  ended_by: SessionLineEndedBy;
+  /** Why the agent gave up; absent if it did not */
+  gave_up?: 'menu_loop' | 'dead_end' | 'held_too_long' | 'not_put_through' | undefined;
+}
+
 export type SessionTagTag =
   | 'dead_air'
   | 'talked_over'
@@ -957,6 +983,10 @@ export interface Session {
    * lower case; null for other sessions
    */
   sip_headers: Record<string, string> | null;
+  /** Stretches of an outgoing call in which no person was there; absent without any */
+  lines?: SessionLine[] | undefined;
+  /** Time that the agent was on hold, in whole seconds; absent if it was not */
+  hold_seconds?: number | undefined;
   /** What went wrong in the ended call, as far as facts tell; absent if nothing was found */
   tags?: SessionTag[] | undefined;
 }
@@ -2027,6 +2057,25 @@ export interface AgentConfigPressKeys {
   hide_keys: boolean;
 }
 
+export interface AgentConfigAutomatedLines {
+  /** Whether it tells them from people. False or null for the section removes the section. */
+  enabled: boolean;
+  /**
+   * What a phone that screens the call hears, up to 500 characters; may contain placeholders. Empty: the
+   * model says who calls and why.
+   */
+  introduction: string;
+  /** Longest wait in one queue, in seconds, before the agent gives up. */
+  hold_max_seconds: number;
+  /** How often the same menu is answered before the agent gives up. */
+  menu_max_repeats: number;
+  /**
+   * Address of a WAV file that a mailbox hears with the action `leave_message`, instead of the spoken
+   * message. Empty: the message is spoken.
+   */
+  voicemail_recording_url: string;
+}
+
 export interface AgentConfigAnalysisSummary {
   /** Whether a summary is written after each call. */
   enabled: boolean;
@@ -2236,6 +2285,11 @@ export interface AgentConfig {
    * cannot.
    */
   press_keys?: AgentConfigPressKeys | undefined;
+  /**
+   * How the agent meets what answers an outgoing call and is not simply a person: menus, queues, the
+   * screening of phones. Absent: it takes them for people.
+   */
+  automated_lines?: AgentConfigAutomatedLines | undefined;
   /** What the model extracts from the transcript after a call: a summary, data fields and criteria. */
   analysis: AgentConfigAnalysis;
   /**
@@ -5457,6 +5511,25 @@ export interface AgentConfigChangePressKeys {
   hide_keys?: boolean | undefined;
 }
 
+export interface AgentConfigChangeAutomatedLines {
+  /** Whether it tells them from people. False or null for the section removes the section. */
+  enabled?: boolean | undefined;
+  /**
+   * What a phone that screens the call hears, up to 500 characters; may contain placeholders. Empty: the
+   * model says who calls and why.
+   */
+  introduction?: string | undefined;
+  /** Longest wait in one queue, in seconds, before the agent gives up. */
+  hold_max_seconds?: number | undefined;
+  /** How often the same menu is answered before the agent gives up. */
+  menu_max_repeats?: number | undefined;
+  /**
+   * Address of a WAV file that a mailbox hears with the action `leave_message`, instead of the spoken
+   * message. Empty: the message is spoken.
+   */
+  voicemail_recording_url?: string | undefined;
+}
+
 export interface AgentConfigChange {
   /** What the model is told, and how the conversation begins. */
   prompt?: AgentConfigChangePrompt | undefined;
@@ -5497,6 +5570,11 @@ export interface AgentConfigChange {
    * cannot.
    */
   press_keys?: AgentConfigChangePressKeys | null | undefined;
+  /**
+   * How the agent meets what answers an outgoing call and is not simply a person: menus, queues, the
+   * screening of phones. Absent: it takes them for people.
+   */
+  automated_lines?: AgentConfigChangeAutomatedLines | null | undefined;
   /**
    * How ended calls are scored, and which rates are watched. Absent: the usual thresholds, and no alerts.
    */

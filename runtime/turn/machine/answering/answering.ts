@@ -22,6 +22,7 @@ import {
 import { answerOf, isUnnoticed, newAnswer, setAnswer, startGeneration } from '../floor/generating.ts';
 import { pressWhenSaid } from '../floor/press-keys.ts';
 import { runCall } from '../floor/tool-calls.ts';
+import { isAutomated } from '../line-state.ts';
 import { enter, startPhaseTimer } from '../phases.ts';
 import type { TurnInput } from '../turn-inputs.ts';
 import type { Answer, Generation, Turn } from '../turn-state.ts';
@@ -222,7 +223,9 @@ export function yieldToCaller(draft: Draft): boolean {
 export function freeFloor(draft: Draft): void {
   enter(draft, { is: 'listening' });
   const [first, ...rest] = draft.waiting;
-  if (!first || (first.source === 'event' && draft.caller.is !== 'silent')) return;
+  // A result is not for an automated line: it waits for a person.
+  if (!first || (first.source === 'event' && (draft.caller.is !== 'silent' || isAutomated(draft.line))))
+    return;
   draft.waiting = rest;
   takeTurn(draft, { ...first, committedMs: draft.atMs });
 }
@@ -296,6 +299,12 @@ function giveUp(draft: Draft, answer: Answer): void {
   if (phase.is === 'connecting') {
     enter(draft, { ...phase, answer: null });
     draft.waiting = [...draft.waiting, answer.turn];
+    return;
+  }
+  if (isAutomated(draft.line) && answer.turn.fallback === null) {
+    // There is nobody to apologise to.
+    closeAnswer(draft, answer, false);
+    freeFloor(draft);
     return;
   }
   const isBusy = (phase.is === 'speaking' || phase.is === 'paused') && phase.utterance !== null;

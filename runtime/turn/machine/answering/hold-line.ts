@@ -2,6 +2,7 @@
 import { type Draft, emit, explain } from '../draft.ts';
 import { recordUser, say } from '../floor/floor.ts';
 import { setAnswer } from '../floor/generating.ts';
+import { isAutomated } from '../line-state.ts';
 import { startPhaseTimer } from '../phases.ts';
 import type { Answer, Turn } from '../turn-state.ts';
 
@@ -32,9 +33,13 @@ export function allowAnotherHoldLine(draft: Draft, turn: Turn): void {
   startPhaseTimer(draft, 'hold', holdDueMs(turn));
 }
 
-/** Says a hold line. Not for readers, who see the answer being written (`audio: false`). */
+/**
+ * Says a hold line. Not for readers, who see the answer being written (`audio: false`), nor for an automated
+ * line.
+ */
 export function sayHoldLine(draft: Draft, answer: Answer): void {
-  if (!answer.turn.wantsAudio && !draft.waiting.some(({ wantsAudio }) => wantsAudio)) {
+  const isRead = !answer.turn.wantsAudio && !draft.waiting.some(({ wantsAudio }) => wantsAudio);
+  if (isRead || isAutomated(draft.line)) {
     setAnswer(draft, { ...answer, hasHoldLine: true });
     return;
   }

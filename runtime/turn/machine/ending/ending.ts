@@ -19,6 +19,8 @@ import {
 import { answerOf, setAnswer } from '../floor/generating.ts';
 import { abandonPress } from '../floor/press-keys.ts';
 import { noteResult, withResult } from '../floor/tool-results.ts';
+import { changeLine } from '../line-change.ts';
+import { isAutomated } from '../line-state.ts';
 import { enter, restartDeadline, startPhaseTimer } from '../phases.ts';
 import { LISTENING_TIMERS } from '../timers.ts';
 import type { TurnInput } from '../turn-inputs.ts';
@@ -45,7 +47,10 @@ export function endFromOutside(draft: Draft, reason: EndReason, farewell: string
   beginEnding(draft, reason, farewell);
 }
 
-/** Ends the call after a farewell, or at once without one. Current speech is stopped. */
+/**
+ * Ends the call after a farewell, or at once without one, and without anybody to hear it. Current speech is
+ * stopped.
+ */
 export function beginEnding(draft: Draft, reason: EndReason, farewell: string | null): void {
   const { phase } = draft;
   if (phase.is === 'ending' || phase.is === 'ended') return;
@@ -56,7 +61,8 @@ export function beginEnding(draft: Draft, reason: EndReason, farewell: string | 
   const hasLeg = phase.is !== 'connecting';
   dropPendingGeneration(draft, answer, audible);
   if (audible && phase.is !== 'clearing') clearUtterance(draft, audible, phase.is === 'paused');
-  const isSaid = farewell !== null && farewell.trim() !== '' && hasLeg;
+  const isSaid = farewell !== null && farewell.trim() !== '' && hasLeg && !isAutomated(draft.line);
+  if (isAutomated(draft.line)) changeLine(draft, 'unknown', { rule: 'line_left', endedBy: 'call_ended' });
   const utterance = isSaid ? sayFarewell(draft, farewell, answer) : null;
   enter(draft, { is: 'ending', reason, cut: audible, utterance, answer });
   finishEnding(draft);

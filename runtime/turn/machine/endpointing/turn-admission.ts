@@ -12,6 +12,7 @@ import { answersAfterAll } from '../interruption/answered-question.ts';
 import { overhear } from '../interruption/human-takeover.ts';
 import { echoes, isIgnorable, isMeant, judgeOverlap, judgeWordsOver } from '../interruption/interruption.ts';
 import { interrupt, settleOverlap } from '../interruption/overlap.ts';
+import { isTalk } from '../line-state.ts';
 import { enter } from '../phases.ts';
 import type { Answer, Phase, Turn } from '../turn-state.ts';
 import { mergedTurn } from './merged-turn.ts';
@@ -19,8 +20,16 @@ import { mergedTurn } from './merged-turn.ts';
 /** Caller words this soon after agent speech may be its echo. */
 const ECHO_WITHIN_MS = 3_000;
 
-/** Admits a finished turn. */
+/** Admits a finished turn. Where automated lines are expected, its words are judged first. */
 export function admitTurn(draft: Draft, turn: Turn): void {
+  const { line, phase } = draft;
+  if (line && turn.source === 'speech' && isTalk(phase))
+    draft.line = { ...line, heard: [...line.heard, turn] };
+  else admitJudged(draft, turn);
+}
+
+/** Admits a finished turn of a person. */
+export function admitJudged(draft: Draft, turn: Turn): void {
   const { phase } = draft;
   switch (phase.is) {
     case 'listening':
@@ -139,7 +148,7 @@ function settleSpoken(draft: Draft, phase: Extract<Phase, { is: 'speaking' | 'pa
     (cameFirst || (speech && isMeant(speech, text, spoken, draft.config)))
   ) {
     interrupt(draft, cameFirst ? 'spoke_first' : 'words');
-    admitTurn(draft, turn);
+    admitJudged(draft, turn);
     return;
   }
   if (isProtected && !isIgnorable(judgement)) queueTurn(draft, turn);

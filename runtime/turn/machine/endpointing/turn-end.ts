@@ -11,6 +11,7 @@ import { freeFloor } from '../answering/answering.ts';
 import { type Draft, emit, explain, startTimer, stopTimers } from '../draft.ts';
 import { dropSpeculation, startGeneration } from '../floor/generating.ts';
 import { resumeAfterListening, settleOverlap } from '../interruption/overlap.ts';
+import { isAutomated } from '../line-state.ts';
 import { PROGRESS_MS } from '../timers.ts';
 import { WORDLESS_INTERRUPTION_MS } from '../turn-config.ts';
 import { type PendingTranscript, speechText, type Turn } from '../turn-state.ts';
@@ -73,7 +74,8 @@ function speculate(draft: Draft, caller: StoppedCaller): void {
     draft.phase.is !== 'listening' ||
     words === '' ||
     speech.speculations >= SPECULATIONS ||
-    draft.digits !== ''
+    draft.digits !== '' ||
+    isAutomated(draft.line)
   )
     return;
   const settledByMs = settledSoonMs(draft, caller);

@@ -10,6 +10,7 @@ import { forgetQuiet } from '../answering/idle.ts';
 import { type Draft, emit, explain, startTimer, stopTimers } from '../draft.ts';
 import { say } from '../floor/floor.ts';
 import { heardNow } from '../interruption/answered-question.ts';
+import { isAutomated } from '../line-state.ts';
 import { PROGRESS_MS } from '../timers.ts';
 import { JUDGE_AFTER_MS } from '../turn-config.ts';
 import type { TurnInput } from '../turn-inputs.ts';
@@ -116,6 +117,8 @@ export function onUnheard(draft: Draft): void {
   const { caller, pendingTranscript: pending, phase } = draft;
   if (pending?.is !== 'unheard' || phase.is !== 'listening' || caller.is !== 'silent' || draft.isLegLost)
     return;
+  // Music has a voice and no words.
+  if (isAutomated(draft.line) || draft.line?.isMusic) return;
   draft.unheardInARow += 1;
   explain(draft, { about: 'silence', rule: 'unheard', anchorMs: pending.endMs, deadlineMs: draft.atMs });
   if (draft.unheardInARow > ASKED_AGAIN) {

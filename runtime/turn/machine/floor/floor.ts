@@ -6,6 +6,7 @@
 import { type Expectation, expectationOf, withNames } from '../../text/expectation.ts';
 import { normalised } from '../../text/normalised.ts';
 import { type Draft, emit, explain, nextReplyId, recordMessage } from '../draft.ts';
+import { isAutomated } from '../line-state.ts';
 import { enter, stopPhaseTimer } from '../phases.ts';
 import { WORDLESS_INTERRUPTION_MS } from '../turn-config.ts';
 import type { Answer, Generation, Turn, Utterance } from '../turn-state.ts';
@@ -69,7 +70,8 @@ export function utteranceOf(draft: Draft, turn: Turn, run: Pick<Generation, 'rep
     replyId,
     kind: 'reply',
     turnId: turn.turnId,
-    isInterruptible: draft.config.interruptible,
+    // An announcement does not interrupt.
+    isInterruptible: draft.config.interruptible && !isAutomated(draft.line),
     startedMs: null,
     text,
   };
@@ -207,7 +209,8 @@ export function recordHeard(draft: Draft, utterance: Utterance, heard: string): 
       ...(text === '' ? answer : recordUser(draft, answer)),
       heard: { ...answer.heard, ...(utterance.kind === 'reply' ? { [utterance.replyId]: text } : {}) },
     });
-  if (text === '') return;
+  // Written to choose from a menu, and never said.
+  if (text === '' || answer?.turn.rule === 'line_menu') return;
   draft.lastSaid = { text, endMs: draft.atMs };
   if (!leavesQuestionOpen(draft, utterance, text)) draft.expects = expectedAfter(draft, utterance, text);
   recordMessage(draft, {

@@ -74,8 +74,7 @@ export function whoAnswered(greeting: Greeting, nowMs: number): Verdict {
   const { answeredMs, endMs, startMs, text } = greeting;
   const certain = certainMachine(greeting);
   if (certain) return certain;
-  if (MAILBOX_HINTS.filter((hints) => isAnyIn(hints, text)).length >= 2)
-    return { is: 'machine', rule: 'words' };
+  if (isMailbox(text)) return { is: 'machine', rule: 'words' };
   if (startMs === null) return human('silence', answeredMs + SILENCE_MS, nowMs);
   if (endMs === null) return human('long_greeting', startMs + LONGEST_GREETING_MS, nowMs);
   const lengthMs = endMs - startMs;
@@ -85,6 +84,11 @@ export function whoAnswered(greeting: Greeting, nowMs: number): Verdict {
     endMs + (lengthMs <= SHORT_GREETING_MS ? PAUSE_AFTER_SHORT_MS : PAUSE_AFTER_LONGER_MS),
     nowMs,
   );
+}
+
+/** The words are a mailbox's greeting, or a large part of one. */
+export function isMailbox(text: string): boolean {
+  return isAnyIn(MAILBOX_WORDS, text) || MAILBOX_HINTS.filter((hints) => isAnyIn(hints, text)).length >= 2;
 }
 
 /**

@@ -6,15 +6,17 @@
  * end of its greeting.
  */
 
+import { lineWords } from '../../text/line-words.ts';
 import { type Draft, emit, explain, recordMessage } from '../draft.ts';
 import { beginEnding, stopListening } from '../ending/ending.ts';
+import { onVoiceStarted } from '../endpointing/voice.ts';
 import { eventTurn } from '../floor/event-turn.ts';
 import { clearUtterance, dropPendingGeneration, recordHeard } from '../floor/floor.ts';
 import { answerOf, changeGeneration, newAnswer, setAnswer, startGeneration } from '../floor/generating.ts';
 import { abandonPress } from '../floor/press-keys.ts';
 import { enter, restartDeadline, startPhaseTimer } from '../phases.ts';
 import type { TurnInput } from '../turn-inputs.ts';
-import type { Answer, Phase, Screening } from '../turn-state.ts';
+import type { Answer, Phase, Screening, Turn } from '../turn-state.ts';
 import {
   certainMachine,
   type Greeting,
@@ -115,8 +117,12 @@ function judgeWhoAnswered(draft: Draft, greeting: Greeting): void {
     startPhaseTimer(draft, 'screening', verdict.untilMs);
     return;
   }
-  if (verdict.is === 'machine') {
+  if (verdict.is === 'machine' && !isScreenedByPhone(draft, greeting)) {
     onMachine(draft, greeting, verdict.rule);
+    return;
+  }
+  if (isNotSimplyAPerson(draft, greeting)) {
+    handToLine(draft, greeting);
     return;
   }
   explain(draft, {
@@ -132,6 +138,44 @@ function judgeWhoAnswered(draft: Draft, greeting: Greeting): void {
   greet(draft, phase, endMs ?? (startMs === null ? answeredMs : draft.atMs));
 }
 
+/** Whether a phone asks who calls, which a mailbox does in nearly the same words. */
+function isScreenedByPhone({ line }: Draft, { text, tone }: Greeting): boolean {
+  const context = { isMailbox: false, isAutomated: false, isPerson: false };
+  return line !== null && tone === null && lineWords(text, context).is === 'screening';
+}
+
+/** Whether an automated line answered, as far as its first words or its music tell. */
+function isNotSimplyAPerson({ line }: Draft, { text }: Greeting): boolean {
+  if (!line) return false;
+  const context = { isMailbox: false, isAutomated: false, isPerson: false };
+  return line.isMusic || (text !== '' && lineWords(text, context).is !== 'person');
+}
+
+/** The greeting waits for a person; the line is judged by what it has said so far. */
+function handToLine(draft: Draft, { answeredMs, endMs, startMs, text }: Greeting): void {
+  leaveScreening(draft);
+  const { line } = draft;
+  if (!line) return;
+  const turn: Turn = {
+    ...eventTurn(draft, text, null),
+    source: 'speech',
+    rule: 'answered',
+    startMs: startMs ?? answeredMs,
+    speechEndMs: endMs ?? draft.atMs,
+  };
+  draft.line = { ...line, owesGreeting: true, heard: text === '' ? [] : [turn] };
+  // It is still talking.
+  if (startMs !== null && endMs === null) onVoiceStarted(draft, draft.atMs);
+}
+
+/** A mailbox after a menu, a queue or a screening. */
+export function leaveToMachine(
+  draft: Draft,
+  said: { readonly startMs: number; readonly endMs: number; readonly text: string },
+): void {
+  onMachine(draft, { ...said, answeredMs: said.startMs, tone: null }, 'words');
+}
+
 /** A person seems to be there; keeps watching for a machine. */
 function watchForMachine(draft: Draft, greeting: Greeting): void {
   const isOver =
@@ -140,7 +184,7 @@ function watchForMachine(draft: Draft, greeting: Greeting): void {
     draft.atMs > greeting.answeredMs + LATE_MACHINE_MS;
   const verdict = isOver ? null : certainMachine(greeting);
   if (isOver) draft.screening = null;
-  else if (verdict) onMachine(draft, greeting, verdict.rule);
+  else if (verdict && !isScreenedByPhone(draft, greeting)) onMachine(draft, greeting, verdict.rule);
 }
 
 function recordGreeting(draft: Draft, { startMs, text }: Greeting): void {

@@ -26,6 +26,13 @@ const ABSENT: { readonly [Name in Section]?: AgentConfig[Name] } = {
   tool_servers: { tool_server_ids: [] },
   answer_hints: { enabled: false },
   press_keys: { enabled: false, hide_keys: false },
+  automated_lines: {
+    enabled: false,
+    introduction: '',
+    hold_max_seconds: 900,
+    menu_max_repeats: 3,
+    voicemail_recording_url: '',
+  },
   scorecard: {},
   custom_speech: {},
 };
@@ -71,6 +78,7 @@ export function restorePatch(snapshot: AgentConfig): Record<string, unknown> {
     tool_servers: snapshot.tool_servers ?? null,
     answer_hints: snapshot.answer_hints ?? null,
     press_keys: snapshot.press_keys ?? null,
+    automated_lines: snapshot.automated_lines ?? null,
     scorecard: snapshot.scorecard ?? null,
   };
 }

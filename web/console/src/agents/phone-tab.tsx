@@ -2,6 +2,7 @@
 import { NumberInput, Select, SimpleGrid, Stack, Switch } from '@mantine/core';
 import type { AgentConfig } from '../api/types.ts';
 import { Section } from '../parts/page.tsx';
+import { AutomatedLines } from './automated-lines-section.tsx';
 import type { EditorProps } from './draft.ts';
 import { KeypadMenu } from './keypad-menu.tsx';
 import { TransferDestinations } from './transfer-destinations.tsx';
@@ -29,6 +30,7 @@ export function PhoneTab({ config, set }: EditorProps) {
         change={(patch) => set('conversation', { keypad_input: { ...keypad_input, ...patch } })}
       />
       <PressKeys config={config} set={set} />
+      <AutomatedLines config={config} set={set} />
       <InitWebhook config={config} set={set} />
     </Stack>
   );

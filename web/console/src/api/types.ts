@@ -157,6 +157,13 @@ export type AgentConfig = {
     enabled: boolean;
     hide_keys: boolean;
   };
+  automated_lines?: {
+    enabled: boolean;
+    introduction: string;
+    hold_max_seconds: number;
+    menu_max_repeats: number;
+    voicemail_recording_url: string;
+  };
   analysis: {
     summary: {
       enabled: boolean;
@@ -1801,6 +1808,14 @@ export type SessionDetail = {
     };
   } | null;
   sip_headers: Record<string, string> | null;
+  lines?: {
+    line: "menu" | "hold" | "screening";
+    started_at: string;
+    duration_ms: number;
+    ended_by: "person" | "menu" | "hold" | "screening" | "machine" | "handed_over" | "call_ended" | "gave_up";
+    gave_up?: "menu_loop" | "dead_end" | "held_too_long" | "not_put_through";
+  }[];
+  hold_seconds?: number;
   tags?: {
     tag: "dead_air" | "talked_over" | "loop" | "caller_repeated" | "slow_tool" | "wrong_language" | "unheard" | "anger_words";
     count: number;
@@ -2565,6 +2580,13 @@ export type Version = {
     press_keys?: {
       enabled: boolean;
       hide_keys: boolean;
+    };
+    automated_lines?: {
+      enabled: boolean;
+      introduction: string;
+      hold_max_seconds: number;
+      menu_max_repeats: number;
+      voicemail_recording_url: string;
     };
     analysis: {
       summary: {

@@ -18,6 +18,7 @@ export function CallFacts({ session }: { session: SessionDetail }) {
     ],
     ['Began', dateTime(session.started_at)],
     ['Length', duration(session.duration_seconds)],
+    ...(session.hold_seconds === undefined ? [] : [['On hold', duration(session.hold_seconds)] as const]),
     ['Direction', words(session.direction)],
     ['Came by', words(session.source)],
     ...numberFact('From', from),

@@ -1,0 +1,32 @@
+/** Sounds of an outgoing call's far end that are no speech: tones of machines, and the music of a queue. */
+import { MusicDetector } from '#media/dsp/music-detector.ts';
+import { ToneDetector } from '#media/dsp/tone-detector.ts';
+import type { TurnFact } from '../machine/turn-inputs.ts';
+import type { TurnState } from '../machine/turn-state.ts';
+
+/** Listens to the frames of one call. */
+export class LineSounds {
+  #tones: ToneDetector | null = null;
+  #music: MusicDetector | null = null;
+
+  /** Takes samples in order; returns what they prove. Nothing is computed that no rule asks for. */
+  listen(
+    samples: Int16Array,
+    rateHz: number,
+    state: Pick<TurnState, 'line' | 'phase' | 'screening'>,
+  ): TurnFact[] {
+    const facts: TurnFact[] = [];
+    // Only while an answering machine is still possible.
+    if (state.screening !== null || state.phase.is === 'voicemail') {
+      this.#tones ??= new ToneDetector(rateHz);
+      const tone = this.#tones.push(samples);
+      if (tone) facts.push({ type: 'tone.heard', tone });
+    }
+    if (state.line !== null && state.phase.is !== 'voicemail') {
+      this.#music ??= new MusicDetector(rateHz);
+      const change = this.#music.push(samples);
+      if (change) facts.push({ type: `music.${change}` });
+    }
+    return facts;
+  }
+}

@@ -1,0 +1,288 @@
+/** What answers an outgoing call when it is not simply a person (`automated_lines`). */
+import { describe, expect, it } from 'vitest';
+import type { TurnConfig } from '#runtime/turn/machine/turn-config.ts';
+import { TurnScript } from './turn-script.ts';
+
+const GREETING = 'Hello, this is Ann of the bakery.';
+const QUEUE = 'All our agents are busy. Please stay on the line.';
+const MENU = 'For sales, press 1. For support, press 2.';
+const GOOGLE =
+  'The person you’re calling is using a screening service from Google. Go ahead and say your name.';
+const LINES = { introduction: '', holdMaxMs: 300_000, menuRepeats: 2 };
+const HANG_UP = { action: 'hangup', message: '' } as const;
+
+/** A call that was answered, by an agent that detects machines. */
+function answered(changes: Partial<TurnConfig> = {}): TurnScript {
+  return new TurnScript({
+    greeting: { mode: 'say', text: GREETING },
+    voicemail: HANG_UP,
+    lines: LINES,
+    ...changes,
+  }).take({ type: 'call.started' }, { type: 'call.connected' });
+}
+
+/** The far end says something that lasts 3 s, and is silent for `thenMs`. */
+function hears(script: TurnScript, text: string, thenMs = 1_500): TurnScript {
+  script.after(200).voice(3_000).take({ type: 'transcript.final', text });
+  return script.take({ type: 'transcript.finalised' }).after(thenMs);
+}
+
+/** Texts that were spoken, fixed ones only. */
+const said = (script: TurnScript) =>
+  script.all('play').flatMap(({ replyId }) => {
+    const text = script.all('say').find((one) => one.replyId === replyId && one.isSpoken)?.text;
+    return text === undefined ? [] : [text];
+  });
+const spokenRuns = (script: TurnScript) => script.all('generate').filter(({ isSpoken }) => isSpoken);
+const stretches = (script: TurnScript) => script.all('line').map(({ stretch }) => stretch);
+
+describe('on hold', () => {
+  it('the agent is silent, and greets at the first words of a person', () => {
+    const script = hears(answered(), QUEUE, 60_000);
+    hears(script, QUEUE, 60_000);
+    expect(said(script)).toEqual([]);
+    expect(script.all('generate')).toEqual([]);
+    hears(script, 'Hello, this is Maria, how can I help you?', 1_000);
+    expect(said(script)).toEqual([GREETING]);
+    expect(script.timeline().filter((line) => line.includes(QUEUE))).toHaveLength(1);
+  });
+
+  it('the time on hold is reported, and explains the silence', () => {
+    const script = hears(answered(), QUEUE, 20_000);
+    const fromMs = script.decisions('line').find(({ rule }) => rule === 'line_queue')?.deadlineMs;
+    hears(script, 'Maria speaking', 1_000);
+    const [stretch] = stretches(script);
+    expect(stretch).toMatchObject({ is: 'hold', endedBy: 'person', fromMs });
+    expect((stretch?.untilMs ?? 0) - (stretch?.fromMs ?? 0)).toBeGreaterThan(20_000);
+    expect(script.decisions('line').at(-1)?.rule).toBe('was_hold');
+  });
+
+  it('idle timers rest: nobody is asked whether they are still there, or hung up on', () => {
+    const script = hears(answered({ reengage: true, hangupAfterMs: 20_000 }), QUEUE, 200_000);
+    expect(said(script)).toEqual([]);
+    expect(script.all('hangUp')).toEqual([]);
+  });
+
+  it('music without words is hold: what the agent says ends, and nothing else is said', () => {
+    const script = answered().after(2_000);
+    const { replyId = '' } = script.last('play') ?? {};
+    script.take({ type: 'playout.started', replyId, wireMs: script.nowMs });
+    script.after(500).take({ type: 'music.started' });
+    expect(script.last('clear')?.replyId).toBe(replyId);
+    script.take({ type: 'playout.cleared', replyId, heard: 'Hello,', isExact: true }).after(100_000);
+    expect(script.all('play')).toHaveLength(1);
+  });
+
+  it('a voice in the music that no words follow is not asked to repeat them', () => {
+    const script = hears(answered(), QUEUE).take({ type: 'music.started' });
+    script.voice(5_000).take({ type: 'transcript.finalised' }).after(30_000);
+    expect(said(script)).toEqual([]);
+  });
+
+  it('a person who asks to wait is answered, and the agent waits', () => {
+    const script = TurnScript.listening({ lines: LINES, reengage: true, hangupAfterMs: 20_000 });
+    script.say('Hold on a second please.').answer('Of course.');
+    const { replyId = '' } = script.last('generate') ?? {};
+    script.after(800).take({ type: 'playout.finished', replyId, heard: 'Of course.' }).after(100_000);
+    expect(script.all('generate')).toHaveLength(1);
+    expect(script.all('hangUp')).toEqual([]);
+    script.say('Okay, I found it.');
+    expect(script.all('generate')).toHaveLength(2);
+  });
+
+  it('a long announcement is known by the music that follows it', () => {
+    const advert =
+      'Acme now delivers fresh bread and cakes to every door in town on the same day for a small fee.';
+    const script = hears(answered(), QUEUE).take({ type: 'music.started' });
+    hears(script, advert, 10_000);
+    expect(said(script)).toEqual([]);
+    script.take({ type: 'music.stopped' });
+    hears(
+      script,
+      'The parcel that was sent to the old address came back to the depot in town this very morning.',
+      3_000,
+    );
+    expect(said(script)).toEqual([]);
+    expect(said(script.after(1_000))).toEqual([GREETING]);
+  });
+
+  it('after the longest hold the agent asks once whether somebody is there, and gives up', () => {
+    const script = hears(answered(), QUEUE, 299_000);
+    expect(said(script)).toEqual([]);
+    script.after(2_000);
+    const { replyId = '' } = script.last('play') ?? {};
+    expect(said(script)).toEqual([script.state.config.phrases.stillThere]);
+    script
+      .take({ type: 'playout.started', replyId, wireMs: script.nowMs })
+      .after(1_000)
+      .take({ type: 'playout.finished', replyId, heard: script.state.config.phrases.stillThere })
+      .after(9_000);
+    expect(script.all('hangUp')).toEqual([]);
+    expect(script.after(2_000).last('hangUp')?.reason).toBe('agent_hangup');
+    expect(stretches(script).at(-1)).toMatchObject({
+      is: 'hold',
+      endedBy: 'gave_up',
+      gaveUp: 'held_too_long',
+    });
+  });
+
+  it('a hang-up of the far end ends the stretch', () => {
+    const script = hears(answered(), QUEUE, 5_000)
+      .take({ type: 'leg.closed', reason: 'remote' })
+      .after(1_000);
+    expect(stretches(script)).toMatchObject([{ is: 'hold', endedBy: 'call_ended' }]);
+    expect(script.last('hangUp')?.reason).toBe('user_hangup');
+  });
+});
+
+describe('the screening of a phone', () => {
+  it('hears once who calls and why; the person who comes is greeted', () => {
+    const introduction = 'Ann of the bakery, your cake is ready.';
+    const script = hears(answered({ lines: { ...LINES, introduction } }), GOOGLE, 1_200);
+    expect(said(script)).toEqual([introduction]);
+    const { replyId = '' } = script.last('play') ?? {};
+    script.take({ type: 'playout.started', replyId, wireMs: script.nowMs }).after(2_000);
+    script.take({ type: 'playout.finished', replyId, heard: introduction });
+    hears(script, 'Thank you. Please stay on the line.', 5_000);
+    hears(script, GOOGLE, 5_000);
+    expect(said(script)).toEqual([introduction]);
+    hears(script, 'Hello?', 1_000);
+    expect(said(script)).toEqual([introduction, GREETING]);
+    expect(stretches(script)).toMatchObject([{ is: 'screening', endedBy: 'person' }]);
+  });
+
+  it('without a fixed text the model says it', () => {
+    const script = hears(answered(), GOOGLE, 1_200);
+    expect(spokenRuns(script)).toHaveLength(1);
+    expect(script.asked().at(-1)).toContain('Say your name');
+  });
+
+  it('its announcements do not interrupt the agent', () => {
+    const introduction = 'Ann of the bakery, your cake is ready.';
+    const script = hears(answered({ lines: { ...LINES, introduction } }), GOOGLE, 1_200);
+    const { replyId = '' } = script.last('play') ?? {};
+    script.take({ type: 'playout.started', replyId, wireMs: script.nowMs }).after(300);
+    script.take({ type: 'voice.started', speechStartMs: script.nowMs }).after(600);
+    script.take(
+      { type: 'voice.reached', voicedMs: 512 },
+      { type: 'transcript.interim', text: 'thank you please wait' },
+    );
+    expect(script.all('pause')).toEqual([]);
+    expect(script.all('clear')).toEqual([]);
+  });
+
+  it('that speaks of a tone is no mailbox, and is not hung up on', () => {
+    const script = hears(answered(), 'At the tone, please say your name.', 1_200);
+    expect(script.all('hangUp')).toEqual([]);
+    expect(spokenRuns(script)).toHaveLength(1);
+  });
+
+  it('a mailbox after it gets what a mailbox gets', () => {
+    const script = hears(answered(), GOOGLE, 3_000);
+    script.answer('Ann of the bakery.');
+    const { replyId = '' } = script.last('generate') ?? {};
+    script.after(1_000).take({ type: 'playout.finished', replyId, heard: 'Ann of the bakery.' });
+    hears(script, 'This person is not available. Please leave a message after the beep.', 1_000);
+    expect(script.last('hangUp')?.reason).toBe('agent_hangup');
+    expect(stretches(script)).toMatchObject([{ is: 'screening', endedBy: 'machine' }]);
+  });
+});
+
+describe('a menu', () => {
+  it('is waited out, and answered without words', () => {
+    const script = hears(answered(), 'Thank you for calling Acme. For sales, press 1.', 1_200);
+    expect(script.all('generate')).toEqual([]);
+    hears(script, 'For support, press 2.', 1_900);
+    expect(script.all('generate')).toEqual([]);
+    script.after(200);
+    expect(script.all('generate')).toMatchObject([{ isSpoken: false }]);
+    expect(script.asked().at(-1)).toContain('press 1. For support, press 2.');
+    expect(said(script)).toEqual([]);
+  });
+
+  it('gets no hold line from a slow model', () => {
+    const script = hears(answered(), MENU, 30_000);
+    expect(said(script)).toEqual([]);
+  });
+
+  it('that takes words is answered in words', () => {
+    const script = hears(answered(), 'In a few words, tell me what you are calling about.', 3_000);
+    expect(spokenRuns(script)).toHaveLength(1);
+  });
+
+  it('heard too often is a loop: the agent gives up, with the reason', () => {
+    const script = answered();
+    for (let heard = 0; heard < 3; heard++) {
+      hears(script, MENU, 3_000);
+      const { replyId = '' } = script.last('generate') ?? {};
+      if (heard === 2) break;
+      script.take({ type: 'reply.piece', replyId, text: 'wait' }, { type: 'reply.generated', replyId });
+      script.take({ type: 'reply.audible', replyId }, { type: 'playout.finished', replyId, heard: 'wait' });
+    }
+    expect(script.last('hangUp')?.reason).toBe('agent_hangup');
+    expect(stretches(script)).toMatchObject([{ is: 'menu', endedBy: 'gave_up', gaveUp: 'menu_loop' }]);
+  });
+
+  it('that says nothing more is a dead end, once nobody has answered a question', () => {
+    const script = hears(answered(), MENU, 3_000);
+    const { replyId = '' } = script.last('generate') ?? {};
+    script.take({ type: 'reply.piece', replyId, text: 'wait' }, { type: 'reply.generated', replyId });
+    script.take({ type: 'reply.audible', replyId }, { type: 'playout.finished', replyId, heard: 'wait' });
+    script.after(21_000);
+    const { stillThere } = script.state.config.phrases;
+    expect(said(script)).toEqual([stillThere]);
+    const probe = script.last('play')?.replyId ?? '';
+    script.take({ type: 'playout.started', replyId: probe, wireMs: script.nowMs });
+    script.after(800).take({ type: 'playout.finished', replyId: probe, heard: stillThere }).after(11_000);
+    expect(script.last('hangUp')?.reason).toBe('agent_hangup');
+    expect(stretches(script).at(-1)).toMatchObject({ gaveUp: 'dead_end' });
+  });
+
+  it('that says that nobody will come is a dead end at once', () => {
+    const script = hears(answered(), 'The number you have dialed is not in service.', 15_000);
+    expect(said(script)).toEqual([]);
+    const { stillThere } = script.state.config.phrases;
+    expect(said(script.after(10_000))).toEqual([stillThere]);
+  });
+
+  it('that turns out to be a person is answered', () => {
+    const script = hears(answered(), 'Press one if you are a robot.', 1_200);
+    hears(script, 'Just kidding, who is this?', 1_500);
+    expect(said(script)).toEqual([GREETING]);
+    expect(script.all('hangUp')).toEqual([]);
+  });
+});
+
+describe('a person', () => {
+  it.each(['Hello?', 'Acme, how may I help you?', 'Who’s calling please?', 'Yes.'])(
+    'who says %j is greeted as before',
+    (text) => {
+      const [withLines, without] = [answered(), answered()].map((script, index) => {
+        if (index === 1) script.state = { ...script.state, line: null };
+        return hears(script, text, 2_000)
+          .all('play')
+          .map(({ atMs }) => atMs);
+      });
+      expect(withLines).toEqual(without);
+      expect(withLines).toHaveLength(1);
+    },
+  );
+
+  it('who was greeted may mention mailboxes', () => {
+    const script = hears(answered(), 'Hello?', 2_000);
+    const { replyId = '' } = script.last('play') ?? {};
+    script.take({ type: 'playout.started', replyId, wireMs: script.nowMs }).after(1_000);
+    script.take({ type: 'playout.finished', replyId, heard: GREETING }).after(15_000);
+    script.say('I got your voicemail, please leave a message next time.').after(5_000);
+    expect(script.all('hangUp')).toEqual([]);
+    expect(script.all('generate')).toHaveLength(1);
+  });
+});
+
+it('without the section nothing is judged', () => {
+  const script = new TurnScript({ greeting: { mode: 'say', text: GREETING }, voicemail: HANG_UP });
+  script.take({ type: 'call.started' }, { type: 'call.connected' });
+  hears(script, MENU, 3_000);
+  expect(script.state.line).toBeNull();
+  expect(said(script)).toEqual([GREETING]);
+});
