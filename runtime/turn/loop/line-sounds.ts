@@ -4,6 +4,9 @@ import { ToneDetector } from '#media/dsp/tone-detector.ts';
 import type { TurnFact } from '../machine/turn-inputs.ts';
 import type { TurnState } from '../machine/turn-state.ts';
 
+/** What nearly every frame proves. */
+const NOTHING: readonly TurnFact[] = [];
+
 /** Listens to the frames of one call. */
 export class LineSounds {
   #tones: ToneDetector | null = null;
@@ -14,15 +17,19 @@ export class LineSounds {
     samples: Int16Array,
     rateHz: number,
     state: Pick<TurnState, 'line' | 'phase' | 'screening'>,
-  ): TurnFact[] {
-    const facts: TurnFact[] = [];
+  ): readonly TurnFact[] {
+    const { line, phase, screening } = state;
     // Only while an answering machine is still possible.
-    if (state.screening !== null || state.phase.is === 'voicemail') {
+    const mayBeMachine = screening !== null || phase.is === 'voicemail';
+    const mayBeMusic = line !== null && phase.is !== 'voicemail';
+    if (!mayBeMachine && !mayBeMusic) return NOTHING;
+    const facts: TurnFact[] = [];
+    if (mayBeMachine) {
       this.#tones ??= new ToneDetector(rateHz);
       const tone = this.#tones.push(samples);
       if (tone) facts.push({ type: 'tone.heard', tone });
     }
-    if (state.line !== null && state.phase.is !== 'voicemail') {
+    if (mayBeMusic) {
       this.#music ??= new MusicDetector(rateHz);
       const change = this.#music.push(samples);
       if (change) facts.push({ type: `music.${change}` });

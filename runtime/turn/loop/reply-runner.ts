@@ -105,11 +105,11 @@ export class ReplyRunner {
 
   /** Runs the model and speaks what it writes. */
   generate(effect: Extract<Effect, { do: 'generate' }>): void {
-    const { replyId, turnId, isSpeculative, isSpoken } = effect;
+    const { replyId, turnId, isSpeculative, isSpoken, isUnseen } = effect;
     const { keys, model } = this.#options;
     const voice = isSpoken
       ? this.#spoken(replyId, { isSpeculative, isFixed: false, recording: null })
-      : this.#written(replyId);
+      : this.#written(replyId, isUnseen);
     const run: Run = {
       voice,
       guard: new ClaimGuard((text) => keys?.isClaimedIn(text) ?? false),
@@ -206,8 +206,9 @@ export class ReplyRunner {
     }
   }
 
-  #written(replyId: string): WrittenReply {
-    const { accept, event } = this.#options;
+  #written(replyId: string, isUnseen = false): WrittenReply {
+    const { accept } = this.#options;
+    const event = isUnseen ? () => undefined : this.#options.event;
     return new WrittenReply({ replyId, accept, event, onFailed: (error) => this.#unsaid(replyId, error) });
   }
 

@@ -6,7 +6,15 @@ export function isAutomated(line: Line | null): boolean {
   return line !== null && (line.is === 'menu' || line.is === 'hold' || line.is === 'screening');
 }
 
-const TALK: ReadonlySet<Phase['is']> = new Set(['listening', 'answering', 'speaking', 'paused', 'clearing']);
+/** Phases in which both sides may speak. */
+export const TALK: ReadonlySet<Phase['is']> = new Set([
+  'listening',
+  'answering',
+  'speaking',
+  'paused',
+  'clearing',
+  'pressing',
+]);
 
 /** Both sides may speak, so that the far end may be judged by what it says. */
 export function isTalk(phase: Phase): boolean {

@@ -2,7 +2,7 @@
  * The table of the machine's timers: those a phase owns, which `enter` starts and stops, and those of the
  * conversation, which run across phases and belong to the rules that start them.
  */
-import { awaitsLine, isAutomated } from './line-state.ts';
+import { awaitsLine, isAutomated, TALK } from './line-state.ts';
 import type { TurnConfig } from './turn-config.ts';
 import type { TimerName } from './turn-inputs.ts';
 import type { Phase, TurnState } from './turn-state.ts';
@@ -113,16 +113,7 @@ interface ConversationRow {
   readonly deadlines?: readonly ConversationTimer[];
 }
 
-/** Phases in which both sides may speak. */
-const TALK: ReadonlySet<Phase['is']> = new Set([
-  'listening',
-  'answering',
-  'speaking',
-  'paused',
-  'clearing',
-  'pressing',
-]);
-/** And those in which the call's time limit counts as well; it waits during a human takeover. */
+/** Phases in which both sides may speak, and those in which the call's time limit counts as well; it waits during a human takeover. */
 const LIMITED: ReadonlySet<Phase['is']> = new Set([...TALK, 'menu', 'voicemail', 'transferring']);
 
 /**

@@ -8,7 +8,7 @@ import type { Recognizer } from '#media/speech/speech.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import { type TurnSettings, turnSettings } from '#protocol/conversation-settings.ts';
 import type { ChatMessage } from '../../llm/llm.ts';
-import { shownExtension } from '../../tools/press-keys.ts';
+import { mayPressKeys, shownExtension } from '../../tools/press-keys.ts';
 import type { Slot } from '../text/expectation.ts';
 import type { KeypadMenu } from '../text/keypad.ts';
 import { type Phrases, phrasesFor } from '../text/phrases.ts';
@@ -52,6 +52,8 @@ export interface LineRules {
   readonly holdMaxMs: number;
   /** How often a menu is answered before the agent gives up. */
   readonly menuRepeats: number;
+  /** Whether the agent may press keys. */
+  readonly pressesKeys: boolean;
 }
 
 /** Settings of the turn machine; all times in ms. */
@@ -143,16 +145,15 @@ export function turnConfig(
   };
 }
 
-function linesOf(
-  { automated_lines: section }: CallPlan,
-  render: (text: string) => string,
-): Pick<TurnConfig, 'lines'> {
+function linesOf(plan: CallPlan, render: (text: string) => string): Pick<TurnConfig, 'lines'> {
+  const { automated_lines: section } = plan;
   if (!section) return {};
   return {
     lines: {
       introduction: render(section.introduction).trim(),
       holdMaxMs: section.hold_max_seconds * 1_000,
       menuRepeats: section.menu_max_repeats,
+      pressesKeys: mayPressKeys(plan),
     },
   };
 }

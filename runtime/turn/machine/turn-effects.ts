@@ -71,6 +71,8 @@ export type Effect =
       readonly isSpeculative: boolean;
       /** False: the reply is only written to the client (`audio: false`). */
       readonly isSpoken: boolean;
+      /** Nor is it written: nobody hears or sees it. Absent: somebody does. */
+      readonly isUnseen?: true;
     }
   /** The speculative reply becomes the turn's reply. */
   | { readonly do: 'commit'; readonly replyId: string }

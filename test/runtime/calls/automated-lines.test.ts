@@ -16,7 +16,7 @@ const FRAME_MS = 20;
 const FRAME_SAMPLES = 160;
 
 /** A call out, its leg, and a far end that says words. */
-function calling(recordedVoicemail: Synthesizer | null = null) {
+function calling(recordedVoicemail: Synthesizer | null = null, changes: Partial<CallPlan> = {}) {
   const plan: CallPlan = {
     ...testPlan({
       ...FIXED,
@@ -27,6 +27,7 @@ function calling(recordedVoicemail: Synthesizer | null = null) {
     }),
     channel: 'phone_outbound',
     automated_lines: automatedLinesSection.parse({}),
+    ...changes,
   };
   let recognizer: SimulatedRecognizer | null = null;
   const heard = {
@@ -97,6 +98,40 @@ it('on hold the agent hears music by its frames, is silent, and greets the perso
     report.type === 'silence' ? [explainSilence(report.silence)] : [],
   );
   expect(silences.map(({ explanation }) => explanation).join('; ')).toContain('on hold');
+});
+
+it('in a menu the agent presses the key that its model chooses, and says none of its words', async () => {
+  const { asked, leg, live, messages, reply, reports, requests, run, say } = calling(null, {
+    press_keys: { hide_keys: false },
+  });
+  reply.splice(
+    0,
+    1,
+    { type: 'text', text: 'I am pressing two for support.' },
+    { type: 'tool_call', call: { callId: 'c1', toolName: '_press_keys', input: '{"keys":"2"}' } },
+  );
+  const menu = 'For sales, press 1. For support, press 2.';
+  await say(menu);
+  await run(3_000);
+  expect(leg.pressed.map(({ keys }) => keys)).toEqual(['2']);
+  expect(requests).toHaveLength(1);
+  await say('All our agents are busy, please hold.');
+  await run(20_000);
+  await say('Hello?');
+  await run(3_000);
+  expect(messages()).toEqual([
+    `user: ${menu}`,
+    'user: All our agents are busy, please hold.',
+    'user: Hello?',
+    'assistant: Hello Ann, how are you?',
+  ]);
+  expect(asked.map(({ text }) => text).join(' ')).not.toContain('pressing');
+  expect(JSON.stringify(live)).not.toContain('pressing');
+  const lines = reports.flatMap((report) => (report.type === 'line' ? [report.line] : []));
+  expect(lines.map(({ line, ended_by }) => [line, ended_by])).toEqual([
+    ['menu', 'hold'],
+    ['hold', 'person'],
+  ]);
 });
 
 it('a mailbox hears the recording, and the transcript has its text', async () => {

@@ -32,6 +32,7 @@ export function setUp(
   const world = new SimulatedClock();
   const words = createSpokenWords();
   const reports: DurableReport[] = [];
+  const live: unknown[] = [];
   const segments: RecordingSegment[] = [];
   const flightLog: Uint8Array[] = [];
   const requests: ChatRequest[] = [];
@@ -97,7 +98,7 @@ export function setUp(
       };
     },
     report: (report) => reports.push(report),
-    live: () => undefined,
+    live: (event) => live.push(event),
     saveRecording: (segment) => segments.push(segment),
     saveFlightLog: ({ bytes }) => flightLog.push(bytes),
   });
@@ -117,6 +118,7 @@ export function setUp(
     clock,
     world,
     reports,
+    live,
     segments,
     flightLog,
     requests,

@@ -1,6 +1,7 @@
 /** What answers an outgoing call when it is not simply a person (`automated_lines`). */
 import { describe, expect, it } from 'vitest';
 import type { TurnConfig } from '#runtime/turn/machine/turn-config.ts';
+import type { TurnFact } from '#runtime/turn/machine/turn-inputs.ts';
 import { TurnScript } from './turn-script.ts';
 
 const GREETING = 'Hello, this is Ann of the bakery.';
@@ -8,7 +9,7 @@ const QUEUE = 'All our agents are busy. Please stay on the line.';
 const MENU = 'For sales, press 1. For support, press 2.';
 const GOOGLE =
   'The person you’re calling is using a screening service from Google. Go ahead and say your name.';
-const LINES = { introduction: '', holdMaxMs: 300_000, menuRepeats: 2 };
+const LINES = { introduction: '', holdMaxMs: 300_000, menuRepeats: 2, pressesKeys: true };
 const HANG_UP = { action: 'hangup', message: '' } as const;
 
 /** A call that was answered, by an agent that detects machines. */
@@ -34,6 +35,27 @@ const said = (script: TurnScript) =>
     return text === undefined ? [] : [text];
   });
 const spokenRuns = (script: TurnScript) => script.all('generate').filter(({ isSpoken }) => isSpoken);
+/** The model asks for a key of the menu. */
+const keys = (script: TurnScript): TurnFact => ({
+  type: 'reply.tool_called',
+  replyId: script.last('generate')?.replyId ?? '',
+  call: { callId: 'k1', toolName: '_press_keys', input: '{"keys":"2"}' },
+  mode: 'keys',
+  source: 'builtin',
+});
+const press = (script: TurnScript) =>
+  script.take(keys(script), {
+    type: 'reply.generated',
+    replyId: script.last('generate')?.replyId ?? '',
+  });
+/** The agent's question whether somebody is there is heard. */
+function sayProbe(script: TurnScript): void {
+  const { stillThere } = script.state.config.phrases;
+  expect(said(script).at(-1)).toBe(stillThere);
+  const { replyId = '' } = script.last('play') ?? {};
+  script.take({ type: 'playout.started', replyId, wireMs: script.nowMs });
+  script.after(800).take({ type: 'playout.finished', replyId, heard: stillThere });
+}
 const stretches = (script: TurnScript) => script.all('line').map(({ stretch }) => stretch);
 
 describe('on hold', () => {
@@ -210,17 +232,77 @@ describe('a menu', () => {
     expect(spokenRuns(script)).toHaveLength(1);
   });
 
-  it('heard too often is a loop: the agent gives up, with the reason', () => {
+  it('heard too often is a loop: the agent asks whether somebody is there, and gives up', () => {
     const script = answered();
     for (let heard = 0; heard < 3; heard++) {
       hears(script, MENU, 3_000);
-      const { replyId = '' } = script.last('generate') ?? {};
       if (heard === 2) break;
+      const { replyId = '' } = script.last('generate') ?? {};
       script.take({ type: 'reply.piece', replyId, text: 'wait' }, { type: 'reply.generated', replyId });
       script.take({ type: 'reply.audible', replyId }, { type: 'playout.finished', replyId, heard: 'wait' });
     }
+    expect(script.all('generate')).toHaveLength(2);
+    expect(script.all('hangUp')).toEqual([]);
+    sayProbe(script);
+    hears(script, MENU, 3_000);
     expect(script.last('hangUp')?.reason).toBe('agent_hangup');
     expect(stretches(script)).toMatchObject([{ is: 'menu', endedBy: 'gave_up', gaveUp: 'menu_loop' }]);
+  });
+
+  it('whose words a person repeats is asked whether somebody is there, and the person is not hung up on', () => {
+    const script = answered({ lines: { ...LINES, menuRepeats: 1 } });
+    hears(script, 'Press one.', 3_000);
+    const { replyId = '' } = script.last('generate') ?? {};
+    script.take({ type: 'reply.piece', replyId, text: 'wait' }, { type: 'reply.generated', replyId });
+    script.take({ type: 'reply.audible', replyId }, { type: 'playout.finished', replyId, heard: 'wait' });
+    hears(script, 'Press one.', 3_000);
+    sayProbe(script);
+    hears(script, 'Yes, I am here, who is this?', 20_000);
+    expect(script.all('hangUp')).toEqual([]);
+    expect(said(script).at(-1)).toBe(GREETING);
+  });
+
+  it('gets the key that the agent presses, and stays a menu until it goes on', () => {
+    const script = hears(answered(), MENU, 2_300);
+    expect(script.asked().at(-1)).toContain('Choose by the tool _press_keys.');
+    press(script);
+    expect(script.all('pressKeys').map(({ keys }) => keys)).toEqual(['2']);
+    script.after(100).take({ type: 'keys.sent', pressId: 'k1' });
+    expect(stretches(script)).toEqual([]);
+    hears(script, QUEUE, 30_000);
+    hears(script, 'Hello, this is Maria, how can I help you?', 1_000);
+    expect(stretches(script).map(({ is, endedBy }) => [is, endedBy])).toEqual([
+      ['menu', 'hold'],
+      ['hold', 'person'],
+    ]);
+    expect(said(script)).toEqual([GREETING]);
+    expect(script.all('generate')).toHaveLength(1);
+  });
+
+  it('that goes on while keys are pressed is judged after them', () => {
+    const script = hears(answered(), MENU, 2_300);
+    press(script);
+    script.say('Please stay on the line.');
+    expect(script.decisions('line').map(({ rule }) => rule)).not.toContain('line_queue');
+    script.take({ type: 'keys.sent', pressId: 'k1' });
+    expect(stretches(script)).toMatchObject([{ is: 'menu', endedBy: 'hold' }]);
+    expect(script.all('dropKeys')).toEqual([]);
+  });
+
+  it('that goes on while the model asks for keys does not keep them from being pressed', () => {
+    const script = hears(answered(), MENU, 2_300);
+    script.take(keys(script));
+    script.say('Or stay on the line.');
+    script.take({ type: 'reply.generated', replyId: script.last('generate')?.replyId ?? '' });
+    expect(
+      script.all('discard').filter(({ replyId }) => replyId === script.last('generate')?.replyId),
+    ).toEqual([]);
+    expect(script.all('pressKeys')).toHaveLength(1);
+  });
+
+  it('to an agent without keys: the model is told that it has none', () => {
+    const script = hears(answered({ lines: { ...LINES, pressesKeys: false } }), MENU, 2_300);
+    expect(script.asked().at(-1)).toContain('You cannot press keys in this call.');
   });
 
   it('that says nothing more is a dead end, once nobody has answered a question', () => {

@@ -10,7 +10,7 @@ import { isAutomated } from '../line-state.ts';
 import { enter, stopPhaseTimer } from '../phases.ts';
 import { WORDLESS_INTERRUPTION_MS } from '../turn-config.ts';
 import type { Answer, Generation, Turn, Utterance } from '../turn-state.ts';
-import { answerMessages, answerOf, setAnswer, unpressedKeys } from './generating.ts';
+import { answerMessages, answerOf, isUnseen, setAnswer, unpressedKeys } from './generating.ts';
 
 /** The caller hears the agent, or has just given it the floor: the watchdog counts from now. */
 export function progress(draft: Draft): void {
@@ -209,8 +209,7 @@ export function recordHeard(draft: Draft, utterance: Utterance, heard: string): 
       ...(text === '' ? answer : recordUser(draft, answer)),
       heard: { ...answer.heard, ...(utterance.kind === 'reply' ? { [utterance.replyId]: text } : {}) },
     });
-  // Written to choose from a menu, and never said.
-  if (text === '' || answer?.turn.rule === 'line_menu') return;
+  if (text === '' || (answer && isUnseen(answer.turn))) return;
   draft.lastSaid = { text, endMs: draft.atMs };
   if (!leavesQuestionOpen(draft, utterance, text)) draft.expects = expectedAfter(draft, utterance, text);
   recordMessage(draft, {

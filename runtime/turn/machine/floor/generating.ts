@@ -82,6 +82,7 @@ export function startGeneration(
     messages: [...draft.history, ...turnMessages(turn, options.rounds)],
     isSpeculative: options.isSpeculative,
     isSpoken: turn.wantsAudio,
+    ...(isUnseen(turn) && { isUnseen: true }),
   });
   return {
     replyId,
@@ -94,6 +95,11 @@ export function startGeneration(
     text: '',
     calls: [],
   };
+}
+
+/** Its reply chooses from a menu, by keys: its words are for nobody. */
+export function isUnseen({ rule }: Turn): boolean {
+  return rule === 'line_menu';
 }
 
 function turnMessages(turn: Turn, rounds: readonly ToolRound[]): ChatMessage[] {

@@ -1,6 +1,7 @@
 /** What the words of an automated line mean for timeline, history and floor. */
 import { type Draft, emit, recordMessage } from '../draft.ts';
 import { closeAnswer, cut, resume } from '../floor/floor.ts';
+import { answerOf, unpressedKeys } from '../floor/generating.ts';
 import { noteLine } from '../line-change.ts';
 import { enter } from '../phases.ts';
 import type { Turn } from '../turn-state.ts';
@@ -34,9 +35,17 @@ export function recordWords(
   recordMessage(draft, { role: 'user', content: text, turnId, createdAtMs: startMs });
 }
 
-/** Nobody is there to listen: whatever the agent says or is about to say ends here. */
+/**
+ * Nobody is there to listen: whatever the agent says or is about to say ends here. Keys that it is about to
+ * press are pressed: the menu that asked for them goes on talking.
+ */
 export function giveFloor(draft: Draft): void {
   const { phase } = draft;
+  const answer = answerOf(draft);
+  if (answer && unpressedKeys(answer)) {
+    quieten(draft);
+    return;
+  }
   if ((phase.is === 'speaking' || phase.is === 'paused') && phase.utterance) {
     cut(draft, 'automated_line');
     return;

@@ -1,8 +1,9 @@
 /**
  * What silence on an automated line means: a menu has said all its options, an announcement was a person's
- * after all, or nobody will come. Before the agent gives up on a silent line it asks once whether somebody is
- * there, so that it never hangs up on a person.
+ * after all, or nobody will come. Before the agent gives up on a line, silent or repeating a menu, it asks once
+ * whether somebody is there, so that it never hangs up on a person.
  */
+import { PRESS_KEYS } from '../../../tools/press-keys.ts';
 import { announced, isRepeated } from '../../text/line-words.ts';
 import { takeTurn } from '../answering/answering.ts';
 import { type Draft, emit, explain } from '../draft.ts';
@@ -62,10 +63,12 @@ export function onLineDue(draft: Draft): void {
   else if (line.is === 'menu' && line.isMusic)
     changeLine(draft, 'hold', { rule: 'line_music', endedBy: 'hold' });
   else if (line.isProbed || line.isMusic) giveUp(draft, reasonOf(line));
-  else {
-    noteLine(draft, { isProbed: true });
-    say(draft, draft.config.phrases.stillThere, { kind: 'notice', turnId: null, answer: null });
-  }
+  else askWhetherThere(draft);
+}
+
+function askWhetherThere(draft: Draft): void {
+  noteLine(draft, { isProbed: true });
+  say(draft, draft.config.phrases.stillThere, { kind: 'notice', turnId: null, answer: null });
 }
 
 function reasonOf({ is }: Line): NonNullable<LineStretch['gaveUp']> {
@@ -105,11 +108,13 @@ function answerMenu(draft: Draft, line: Line): void {
     menus: [...menus.filter((menu) => !isSame(words, menu.words)), { words, times }].slice(-MENUS),
   });
   recordWords(draft, turn);
-  if (times > (draft.config.lines?.menuRepeats ?? 0)) {
-    giveUp(draft, 'menu_loop');
+  const { menuRepeats = 0, pressesKeys = false } = draft.config.lines ?? {};
+  if (times > menuRepeats) {
+    if (line.isProbed) giveUp(draft, 'menu_loop');
+    else askWhetherThere(draft);
     return;
   }
-  const text = menuText(turn.text, { isSpoken, times });
+  const text = menuText(turn.text, { isSpoken, pressesKeys, times });
   takeTurn(draft, {
     ...eventTurn(draft, text, null),
     wantsAudio: isSpoken,
@@ -125,10 +130,14 @@ function isSame(words: string, earlier: string): boolean {
   return words === earlier || isRepeated(words, earlier);
 }
 
-function menuText(menu: string, { isSpoken, times }: { isSpoken: boolean; times: number }): string {
+function menuText(
+  menu: string,
+  { isSpoken, pressesKeys, times }: { isSpoken: boolean; pressesKeys: boolean; times: number },
+): string {
+  const by = pressesKeys ? `Choose by the tool ${PRESS_KEYS}.` : 'You cannot press keys in this call.';
   const how = isSpoken
     ? 'Answer with the few words that it asks for, and nothing else: they are spoken to it.'
-    : 'Choose by the tool that presses keys. Nothing that you write is spoken: write "wait" to stay.';
+    : `${by} Nothing that you write is spoken: write "wait" to stay.`;
   const again = times > 1 ? ` It has said this ${times} times: choose otherwise than before.` : '';
   return `[An automated menu says: "${menu}" ${how}${again}]`;
 }

@@ -29,7 +29,8 @@ export function followLine(draft: Draft, input: TurnInput): void {
     leaveLine(draft, line);
     return;
   }
-  for (const turn of line.heard) judge(draft, turn);
+  // Keys are pressed to their end: what is heard meanwhile is judged after them.
+  if (draft.phase.is !== 'pressing') for (const turn of line.heard) judge(draft, turn);
   if (input.type === 'music.started' || startsInMusic(draft)) onMusic(draft);
   if (input.type === 'timer.fired' && input.name === 'line') {
     noteLine(draft, { dueMs: null });
