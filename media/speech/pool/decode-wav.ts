@@ -4,6 +4,9 @@
  */
 import { audioTooLong, SpeechJobError } from './speech-jobs.ts';
 
+/** The names of its parts, `fmt ` and `data`. */
+const FORMAT_PART = 0x666d7420;
+const DATA_PART = 0x64617461;
 const INTEGER = 1;
 const FLOAT = 3;
 const EXTENSIBLE = 0xfffe;
@@ -30,10 +33,11 @@ export function* decodeWav(file: Uint8Array, longestSeconds: number): Generator<
   const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
   let format: WavFormat | null = null;
   for (let at = 12; at + 8 <= file.length; ) {
-    const name = Buffer.from(file.subarray(at, at + 4)).toString('latin1');
+    // Read as a number: a file may be nothing but empty parts.
+    const name = view.getUint32(at);
     const size = Math.min(view.getUint32(at + 4, true), file.length - at - 8);
-    if (name === 'fmt ') format = readFormat(view, at + 8, size);
-    if (name === 'data') {
+    if (name === FORMAT_PART) format = readFormat(view, at + 8, size);
+    if (name === DATA_PART) {
       if (!format) break;
       if (size / (format.channels * format.bytesPerSample * format.rateHz) > longestSeconds)
         throw audioTooLong(longestSeconds);

@@ -9,6 +9,9 @@ import { isTransferCall } from '../../tools/call-tools.ts';
 import { EXTENSION_PRESS, isPressKeys } from '../../tools/press-keys.ts';
 import type { TurnConfig } from '../machine/turn-config.ts';
 import { CUT_OFF_MARK } from '../text/cues.ts';
+import { lineWords } from '../text/line-words.ts';
+
+type AutomatedLine = NonNullable<NonNullable<TurnConfig['resumed']>['line']>;
 
 const CUT_OFF =
   '[The connection broke off while you were speaking. You have just told the caller that you are back. Go ' +
@@ -29,7 +32,7 @@ const KEYS_CUT_OFF =
 
 /**
  * The settings of a call after a failover: no greeting, menu, extension or machine detection, a disclosure if
- * it is still due, and the remaining time.
+ * it is still due, and the remaining time. An automated line goes on hearing nothing.
  */
 export function failoverConfig(config: TurnConfig, failoverState: FailoverState): TurnConfig {
   const messages = failoverState.items.filter((item) => item.type === 'message');
@@ -37,32 +40,61 @@ export function failoverConfig(config: TurnConfig, failoverState: FailoverState)
   const waiting = unanswered(history);
   const hasSpoken = messages.some(({ role }) => role === 'assistant');
   const { extension: _dialled, ...kept } = config;
-  const { greeting, phrases } = config;
+  const { greeting } = config;
   const isJoined = failoverState.person?.is_joined === true;
-  const first = hasSpoken || waiting !== '' || greeting.mode !== 'say' ? '' : ` ${greeting.text}`;
+  const line = isJoined || !config.lines ? null : lineOf(messages.at(-1), hasSpoken);
   const isCutOff = failoverState.was_cut_off || (!hasSpoken && greeting.mode === 'generate');
   const cutOff = transferCutOff(failoverState.items) ?? (isCutOff ? CUT_OFF : null);
   // Beside the words that asked for the keys, which would have them pressed again.
-  const owed = [waiting, keysCutOff(failoverState.items)].filter((part) => part !== '').join(' ');
+  const keys = keysCutOff(failoverState.items);
+  const owed = [waiting, keys].filter((part) => part !== '').join(' ');
   const isSilent = isJoined || (failoverState.is_handed_over === true && cutOff === null);
   return {
     ...kept,
-    greeting: isSilent ? { mode: 'off' } : { mode: 'say', text: `${phrases.back}${first}` },
+    greeting: isSilent ? { mode: 'off' } : greetingAgain(config, { hasSpoken, waiting, line }),
     disclosure: hasSpoken || isJoined ? '' : (config.disclosure ?? ''),
     menu: null,
     voicemail: null,
     maxDurationMs: Math.max(0, config.maxDurationMs - failoverState.elapsed_ms),
     resumed: {
-      history:
-        waiting === ''
-          ? withMark(history, failoverState.was_cut_off)
-          : history.slice(0, history.findLastIndex(({ role }) => role !== 'user') + 1),
-      owed: isJoined ? null : owed || cutOff,
+      ...(line
+        ? { history: keys === '' ? history : [...history, { role: 'user', content: keys }], owed: null, line }
+        : {
+            history:
+              waiting === ''
+                ? withMark(history, failoverState.was_cut_off)
+                : history.slice(0, history.findLastIndex(({ role }) => role !== 'user') + 1),
+            owed: isJoined ? null : owed || cutOff,
+          }),
       lastTurn: Math.max(0, ...failoverState.items.map(({ turn_id: turnId }) => turnId ?? 0)),
       lastMessage: messages.length,
       isJoined,
     },
   };
+}
+
+/** The first words: a word to the caller, or, on an automated line, to the person who comes. */
+function greetingAgain(
+  { greeting, phrases }: TurnConfig,
+  {
+    hasSpoken,
+    line,
+    waiting,
+  }: { readonly hasSpoken: boolean; readonly waiting: string; readonly line: AutomatedLine | null },
+): TurnConfig['greeting'] {
+  if (line && !hasSpoken) return greeting;
+  const first = hasSpoken || waiting !== '' || greeting.mode !== 'say' ? '' : ` ${greeting.text}`;
+  return { mode: 'say', text: `${phrases.back}${first}` };
+}
+
+/** What the far end was, by the last words of the call; null for a person, or if the agent spoke last. */
+function lineOf(
+  last: Extract<SessionItem, { type: 'message' }> | undefined,
+  isPerson: boolean,
+): AutomatedLine | null {
+  if (last?.role !== 'user') return null;
+  const { is } = lineWords(last.content, { isMailbox: false, isAutomated: false, isPerson });
+  return is === 'menu' || is === 'hold' || is === 'screening' ? is : null;
 }
 
 /** A timeline as messages for the model. */

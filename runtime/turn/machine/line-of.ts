@@ -33,7 +33,7 @@ export interface LineOf<Turn> {
 }
 
 /** A line of which nothing is known yet. */
-export const UNKNOWN_LINE: LineOf<never> = {
+const UNKNOWN_LINE: LineOf<never> = {
   is: 'unknown',
   sinceMs: 0,
   heard: [],
@@ -47,3 +47,8 @@ export const UNKNOWN_LINE: LineOf<never> = {
   quietSinceMs: 0,
   dueMs: null,
 };
+
+/** The line at the start of a call, or as another worker left it: a person has yet to be greeted on it. */
+export function lineAtStart(left?: SpokenAs): LineOf<never> {
+  return left ? { ...UNKNOWN_LINE, is: left, owesGreeting: true } : UNKNOWN_LINE;
+}

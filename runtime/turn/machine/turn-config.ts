@@ -14,6 +14,7 @@ import type { KeypadMenu } from '../text/keypad.ts';
 import { type Phrases, phrasesFor } from '../text/phrases.ts';
 import { argumentsOfSchema, slotsOf } from '../text/tool-slots.ts';
 import { type TransferRules, transferRules } from './ending/transfer-rules.ts';
+import type { LineStretch } from './turn-effects.ts';
 
 /**
  * How the conversation begins (`prompt.first_message_mode`, or the request's override of the first message).
@@ -43,6 +44,8 @@ export interface FailoverStart {
   readonly lastMessage: number;
   /** The caller keeps talking with the person they were transferred to; absent from older logs. */
   readonly isJoined?: boolean;
+  /** What the far end was; absent unless it was automated. */
+  readonly line?: LineStretch['is'];
 }
 
 /** Settings for automated lines; times in ms. */

@@ -8,7 +8,7 @@ import type { ChatMessage, ToolCall } from '../../llm/llm.ts';
 import type { Expectation } from '../text/expectation.ts';
 import type { Judgement } from './endpointing/expected-answer.ts';
 import { lastAsked } from './last-asked.ts';
-import { type LineOf, UNKNOWN_LINE } from './line-of.ts';
+import { type LineOf, lineAtStart } from './line-of.ts';
 import type { Greeting } from './opening/answering-machine.ts';
 import type { TurnConfig, VariableTexts } from './turn-config.ts';
 import type { ToolMode } from './turn-inputs.ts';
@@ -371,7 +371,7 @@ export function initialState(config: TurnConfig): TurnState {
     lastTurn: config.resumed?.lastTurn ?? 0,
     lastMessage: config.resumed?.lastMessage ?? 0,
     screening: null,
-    line: config.lines ? UNKNOWN_LINE : null,
+    line: config.lines ? lineAtStart(config.resumed?.line) : null,
     digits: '',
     quiet: { beforeMs: 0, sinceMs: null, prompts: 0 },
     failedGenerations: 0,

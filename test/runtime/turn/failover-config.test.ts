@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { SessionItem } from '#protocol/session-record.ts';
 import type { ReportedPerson } from '#protocol/worker-link.ts';
+import { automatedLinesSection } from '#config/automated-lines.ts';
 import { failoverConfig } from '#runtime/turn/loop/failover-config.ts';
 import { type TurnConfig, turnConfig } from '#runtime/turn/machine/turn-config.ts';
 import { testPlan } from '../test-plan.ts';
@@ -15,6 +16,7 @@ const message = (role: 'user' | 'assistant', content: string): SessionItem => ({
   id: 'm',
   created_at: at,
 });
+const HEARS = { has: 'interims', finalWithinMs: 1_000 } as const;
 const asked: SessionItem = {
   type: 'tool_call',
   call_id: 'c1',
@@ -46,6 +48,7 @@ function afterFailover(
   items: readonly SessionItem[],
   person: ReportedPerson | null = null,
   how: { readonly is_handed_over?: true } = {},
+  plan = testPlan(),
 ): TurnConfig {
   const failoverState = {
     items: [...items],
@@ -57,7 +60,7 @@ function afterFailover(
     ...how,
   };
   return failoverConfig(
-    turnConfig(testPlan(), null, (text) => text),
+    turnConfig(plan, null, (text) => text),
     failoverState,
   );
 }
@@ -98,6 +101,39 @@ describe('a call resumed after its worker died', () => {
         message('assistant', 'All right.'),
       ),
     ).toBeNull();
+  });
+
+  it('says nothing to an automated line, and greets the person who comes', () => {
+    const plan = testPlan(
+      { prompt: { first_message_mode: 'fixed', first_message: 'Hello, this is Ann.' } },
+      { channel: 'phone_outbound', automated_lines: automatedLinesSection.parse({}) },
+    );
+    const queue = message('user', 'All our agents are busy, please stay on the line.');
+    const script = new TurnScript({ ...afterFailover([queue], null, {}, plan), recognition: HEARS }).at(
+      700_000,
+    );
+    script.take({ type: 'call.started' }, { type: 'call.connected' }).after(60_000);
+    expect(script.all('play').length + script.all('generate').length).toBe(0);
+    script.say('Thanks for holding, how can I help you?').after(1_000);
+    expect(script.all('say').map(({ text }) => text)).toEqual(['Hello, this is Ann.']);
+    expect(script.all('line')).toMatchObject([
+      { stretch: { is: 'hold', fromMs: 700_000, endedBy: 'person' } },
+    ]);
+  });
+
+  it('is back for a person, who may have been asked to hold before', () => {
+    const plan = testPlan(
+      {},
+      { channel: 'phone_outbound', automated_lines: automatedLinesSection.parse({}) },
+    );
+    const talked = [message('assistant', 'Hello.'), message('user', 'book a table')];
+    expect(afterFailover(talked, null, {}, plan).resumed).toMatchObject({ owed: 'book a table' });
+    const held = [message('assistant', 'Hello.'), message('user', 'please hold, I will connect you')];
+    const script = new TurnScript({ ...afterFailover(held, null, {}, plan), recognition: HEARS });
+    script.take({ type: 'call.started' }, { type: 'call.connected' }).after(30_000);
+    expect(script.all('play')).toEqual([]);
+    script.say('Hello, this is Maria.').after(1_000);
+    expect(script.all('say').map(({ text }) => text)).toEqual([script.state.config.phrases.back]);
   });
 
   it('reads that keys may have been pressed, until the talk has gone on; an extension is no call of the model', () => {

@@ -6,9 +6,11 @@
 import { type Draft, emit, startTimer } from '../draft.ts';
 import { eventTurn } from '../floor/event-turn.ts';
 import type { PressOutcome } from '../floor/press-keys.ts';
+import { noteLine } from '../line-change.ts';
+import { isAutomated } from '../line-state.ts';
 import { enter } from '../phases.ts';
 import { INTERRUPTION_VOICE_MS } from '../turn-config.ts';
-import type { Phase } from '../turn-state.ts';
+import type { OpeningWords, Phase } from '../turn-state.ts';
 import { dialExtension, endExtension } from './extension.ts';
 import { greet, prepareGreeting } from './greeting.ts';
 import { beginMenu, prepareMenu } from './menu.ts';
@@ -17,10 +19,13 @@ import { beginScreening } from './screening.ts';
 /** The first leg exists but is not yet connected. */
 export function onStarted(draft: Draft): void {
   if (draft.phase.is !== 'connecting') return;
-  enter(draft, {
-    is: 'connecting',
-    ...(draft.config.menu ? prepareMenu(draft, draft.config.menu) : prepareGreeting(draft)),
-  });
+  enter(draft, { is: 'connecting', ...firstWords(draft) });
+}
+
+/** An automated line, which another worker left, hears none. */
+function firstWords(draft: Draft): OpeningWords {
+  if (isAutomated(draft.line)) return { answer: null, notice: null };
+  return draft.config.menu ? prepareMenu(draft, draft.config.menu) : prepareGreeting(draft);
 }
 
 type Connecting = Extract<Phase, { is: 'connecting' }>;
@@ -47,6 +52,7 @@ export function onExtensionOver(draft: Draft, outcome: PressOutcome): void {
 
 function open(draft: Draft, phase: Connecting): void {
   const { config } = draft;
+  noteLine(draft, { sinceMs: draft.atMs });
   if (draft.recognizer.is !== 'none') emit(draft, { do: 'openRecognizer' });
   if (config.resumed?.owed) draft.waiting = [eventTurn(draft, config.resumed.owed, null)];
   if (config.menu) beginMenu(draft, phase.notice);
