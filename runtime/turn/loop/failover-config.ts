@@ -2,7 +2,7 @@
  * How a conversation continues on another worker after a failover: from what was said, with a short word to
  * the caller, then what they are still waiting for.
  */
-import type { SessionItem } from '#protocol/session-record.ts';
+import type { SessionItem, SessionLine } from '#protocol/session-record.ts';
 import type { FailoverState } from '#protocol/worker-link.ts';
 import type { ChatMessage } from '../../llm/llm.ts';
 import { isTransferCall } from '../../tools/call-tools.ts';
@@ -10,8 +10,6 @@ import { EXTENSION_PRESS, isPressKeys } from '../../tools/press-keys.ts';
 import type { TurnConfig } from '../machine/turn-config.ts';
 import { CUT_OFF_MARK } from '../text/cues.ts';
 import { lineWords } from '../text/line-words.ts';
-
-type AutomatedLine = NonNullable<NonNullable<TurnConfig['resumed']>['line']>;
 
 const CUT_OFF =
   '[The connection broke off while you were speaking. You have just told the caller that you are back. Go ' +
@@ -80,7 +78,7 @@ function greetingAgain(
     hasSpoken,
     line,
     waiting,
-  }: { readonly hasSpoken: boolean; readonly waiting: string; readonly line: AutomatedLine | null },
+  }: { readonly hasSpoken: boolean; readonly waiting: string; readonly line: SessionLine['line'] | null },
 ): TurnConfig['greeting'] {
   if (line && !hasSpoken) return greeting;
   const first = hasSpoken || waiting !== '' || greeting.mode !== 'say' ? '' : ` ${greeting.text}`;
@@ -91,7 +89,7 @@ function greetingAgain(
 function lineOf(
   last: Extract<SessionItem, { type: 'message' }> | undefined,
   isPerson: boolean,
-): AutomatedLine | null {
+): SessionLine['line'] | null {
   if (last?.role !== 'user') return null;
   const { is } = lineWords(last.content, { isMailbox: false, isAutomated: false, isPerson });
   return is === 'menu' || is === 'hold' || is === 'screening' ? is : null;

@@ -113,7 +113,10 @@ interface ConversationRow {
   readonly deadlines?: readonly ConversationTimer[];
 }
 
-/** Phases in which both sides may speak, and those in which the call's time limit counts as well; it waits during a human takeover. */
+/**
+ * Phases in which both sides may speak, and those in which the call's time limit counts as well; it waits
+ * during a human takeover.
+ */
 const LIMITED: ReadonlySet<Phase['is']> = new Set([...TALK, 'menu', 'voicemail', 'transferring']);
 
 /**

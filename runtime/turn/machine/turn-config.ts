@@ -7,6 +7,7 @@ import type { AgentConfig } from '#config/agent-config.ts';
 import type { Recognizer } from '#media/speech/speech.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import { type TurnSettings, turnSettings } from '#protocol/conversation-settings.ts';
+import type { SessionLine } from '#protocol/session-record.ts';
 import type { ChatMessage } from '../../llm/llm.ts';
 import { mayPressKeys, shownExtension } from '../../tools/press-keys.ts';
 import type { Slot } from '../text/expectation.ts';
@@ -14,7 +15,6 @@ import type { KeypadMenu } from '../text/keypad.ts';
 import { type Phrases, phrasesFor } from '../text/phrases.ts';
 import { argumentsOfSchema, slotsOf } from '../text/tool-slots.ts';
 import { type TransferRules, transferRules } from './ending/transfer-rules.ts';
-import type { LineStretch } from './turn-effects.ts';
 
 /**
  * How the conversation begins (`prompt.first_message_mode`, or the request's override of the first message).
@@ -45,7 +45,7 @@ export interface FailoverStart {
   /** The caller keeps talking with the person they were transferred to; absent from older logs. */
   readonly isJoined?: boolean;
   /** What the far end was; absent unless it was automated. */
-  readonly line?: LineStretch['is'];
+  readonly line?: SessionLine['line'];
 }
 
 /** Settings for automated lines; times in ms. */

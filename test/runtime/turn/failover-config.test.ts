@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { automatedLinesSection } from '#config/automated-lines.ts';
 import type { SessionItem } from '#protocol/session-record.ts';
 import type { ReportedPerson } from '#protocol/worker-link.ts';
-import { automatedLinesSection } from '#config/automated-lines.ts';
 import { failoverConfig } from '#runtime/turn/loop/failover-config.ts';
 import { type TurnConfig, turnConfig } from '#runtime/turn/machine/turn-config.ts';
 import { testPlan } from '../test-plan.ts';

@@ -1,7 +1,7 @@
 /**
  * What silence on an automated line means: a menu has said all its options, an announcement was a person's
- * after all, or nobody will come. Before the agent gives up on a line, silent or repeating a menu, it asks once
- * whether somebody is there, so that it never hangs up on a person.
+ * after all, or nobody will come. Before the agent gives up on a line, silent or repeating a menu, it asks
+ * once whether somebody is there, so that it never hangs up on a person.
  */
 import { PRESS_KEYS } from '../../../tools/press-keys.ts';
 import { announced, isRepeated } from '../../text/line-words.ts';
