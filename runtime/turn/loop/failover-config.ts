@@ -33,20 +33,20 @@ const KEYS_CUT_OFF =
  * it is still due, and the remaining time. An automated line goes on hearing nothing.
  */
 export function failoverConfig(config: TurnConfig, failoverState: FailoverState): TurnConfig {
-  const messages = failoverState.items.filter((item) => item.type === 'message');
-  const history = historyOf(failoverState.items);
+  const { items } = failoverState;
+  const messages = items.filter((item) => item.type === 'message');
+  const history = historyOf(items);
   const waiting = unanswered(history);
   const hasSpoken = messages.some(({ role }) => role === 'assistant');
   const { extension: _dialled, ...kept } = config;
-  const { greeting } = config;
   const isJoined = failoverState.person?.is_joined === true;
-  const line = isJoined || !config.lines ? null : lineOf(messages.at(-1), hasSpoken);
-  const isCutOff = failoverState.was_cut_off || (!hasSpoken && greeting.mode === 'generate');
-  const cutOff = transferCutOff(failoverState.items) ?? (isCutOff ? CUT_OFF : null);
-  // Beside the words that asked for the keys, which would have them pressed again.
-  const keys = keysCutOff(failoverState.items);
-  const owed = [waiting, keys].filter((part) => part !== '').join(' ');
+  const isCutOff = failoverState.was_cut_off || (!hasSpoken && config.greeting.mode === 'generate');
+  const transfer = transferCutOff(items);
+  const cutOff = transfer ?? (isCutOff ? CUT_OFF : null);
+  const mayBeLine = config.lines !== undefined && !isJoined && transfer === null;
+  const line = mayBeLine ? lineOf(messages.at(-1), hasSpoken) : null;
   const isSilent = isJoined || (failoverState.is_handed_over === true && cutOff === null);
+  const keys = keysCutOff(items);
   return {
     ...kept,
     greeting: isSilent ? { mode: 'off' } : greetingAgain(config, { hasSpoken, waiting, line }),
@@ -56,19 +56,37 @@ export function failoverConfig(config: TurnConfig, failoverState: FailoverState)
     maxDurationMs: Math.max(0, config.maxDurationMs - failoverState.elapsed_ms),
     resumed: {
       ...(line
-        ? { history: keys === '' ? history : [...history, { role: 'user', content: keys }], owed: null, line }
+        ? onLine(line, history, keys)
         : {
-            history:
-              waiting === ''
-                ? withMark(history, failoverState.was_cut_off)
-                : history.slice(0, history.findLastIndex(({ role }) => role !== 'user') + 1),
-            owed: isJoined ? null : owed || cutOff,
+            history: withoutWaiting(history, failoverState.was_cut_off),
+            // Beside the words that asked for the keys, which would have them pressed again.
+            owed: isJoined ? null : owedOf([waiting, keys].join(' ').trim(), cutOff),
           }),
-      lastTurn: Math.max(0, ...failoverState.items.map(({ turn_id: turnId }) => turnId ?? 0)),
+      lastTurn: Math.max(0, ...items.map(({ turn_id: turnId }) => turnId ?? 0)),
       lastMessage: messages.length,
       isJoined,
     },
   };
+}
+
+function owedOf(words: string, event: string | null): string | null {
+  return words === '' ? event : words;
+}
+
+/** Nothing is owed to an automated line; what became of the keys is for the model to find out. */
+function onLine(
+  line: SessionLine['line'],
+  history: readonly ChatMessage[],
+  keys: string,
+): Pick<NonNullable<TurnConfig['resumed']>, 'history' | 'owed' | 'line'> {
+  const event: ChatMessage[] = keys === '' ? [] : [{ role: 'user', content: keys }];
+  return { history: [...history, ...event], owed: null, line };
+}
+
+/** The history before the words that are still owed an answer. */
+function withoutWaiting(history: readonly ChatMessage[], isCutOff: boolean): readonly ChatMessage[] {
+  if (unanswered(history) === '') return withMark(history, isCutOff);
+  return history.slice(0, history.findLastIndex(({ role }) => role !== 'user') + 1);
 }
 
 /** The first words: a word to the caller, or, on an automated line, to the person who comes. */
