@@ -162,9 +162,12 @@ export const CONVERSATION_TIMERS = [
   },
 ] as const satisfies readonly ConversationRow[];
 
-/** The timers that stop when the caller is no longer listened to. The call's time limit may run on. */
+/**
+ * The timers that stop when the caller is no longer listened to. The call's time limit may run on, and the
+ * rules of automated lines, which few calls have, stop their own.
+ */
 export const LISTENING_TIMERS: readonly ConversationTimer[] = CONVERSATION_TIMERS.flatMap(({ of, owns }) =>
-  of === 'the call' ? [] : owns,
+  of === 'the call' || of === 'an automated line' ? [] : owns,
 );
 
 /** Neither side speaks, both can hear each other, and nothing that either waits for is on its way. */

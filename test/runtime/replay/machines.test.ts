@@ -37,6 +37,14 @@ describe('the frozen machine of this version', () => {
   });
 });
 
+it('version 22, which meets automated lines, does in a call without them what version 21 did', async () => {
+  for (const seed of SEEDS) {
+    const log = await simulatedLog(seed);
+    const [before, since] = [21, 22].map((version) => ranBy(frozenMachine(version), log));
+    expect(since?.steps, `seed ${seed}`).toEqual(before?.steps);
+  }
+});
+
 describe('a call of an older version', () => {
   it('has a machine for each version since 14', () => {
     const count = TURN_MACHINE_VERSION - 14;

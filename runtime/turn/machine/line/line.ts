@@ -48,6 +48,7 @@ function leaveLine(draft: Draft, line: Line): void {
     const isOver = is === 'ending' || is === 'ended';
     changeLine(draft, 'unknown', { rule: 'line_left', endedBy: isOver ? 'call_ended' : 'handed_over' });
   }
+  if (line.dueMs !== null) stopTimers(draft, 'line');
   if (line.heard.length > 0 || line.pending !== null || line.dueMs !== null)
     noteLine(draft, { heard: [], pending: null, dueMs: null });
 }
