@@ -61,7 +61,8 @@ export function lineWords(
   // A mailbox has a name left; a phone that screens has it said, perhaps at a tone.
   if (!isSpoken && says('screening') && !asksPolitely(words))
     return { is: 'screening', rule: 'line_screening', isSpoken: false };
-  if (context.isMailbox) return { is: 'machine', rule: 'line_mailbox', isSpoken: false };
+  if (context.isMailbox && !takesMessages(words))
+    return { is: 'machine', rule: 'line_mailbox', isSpoken: false };
   // "Should I press one?" is a person's question.
   if (isSpoken || options > 1 || (options === 1 && !isQuestion && !context.isPerson))
     return { is: 'menu', rule: 'line_menu', isSpoken: isSpoken && options === 0 };
@@ -109,6 +110,15 @@ function isAddressedLast(text: string): boolean {
 function asksPolitely(words: string): boolean {
   return (
     /\b(?:may|can|could) i (?:ask|have|get)\b/.test(words) && !/\bcall assist\b|\bscreening\b/.test(words)
+  );
+}
+
+/** A person at a desk speaks of messages and mailboxes as well, and must not be hung up on. */
+function takesMessages(words: string): boolean {
+  return (
+    /\b(?:with me|wrong number|bei mir)\b|\b(?:put|transfer|connect|send) you\b|\bpass (?:it|that) on\b|\bhave (?:him|her|them) call\b|\b(?:may|might|rather) leave\b|\b(?:would you|shall i)\b/.test(
+      words,
+    ) && !/\b(?:tone|beep|ton|signal|signalton)\b/.test(words)
   );
 }
 

@@ -4,7 +4,8 @@ import { CORPUS } from '#bench/lines/corpus.ts';
 import { HELD_BACK } from '#bench/lines/held-back.ts';
 import { PUBLISHED } from '#bench/lines/published.ts';
 import { mistaken } from '#bench/lines/table.ts';
-import { announced, isRepeated } from '#runtime/turn/text/line-words.ts';
+import { isMailbox } from '#runtime/turn/machine/opening/answering-machine.ts';
+import { announced, isRepeated, lineWords } from '#runtime/turn/text/line-words.ts';
 
 describe('the words of a line', () => {
   it('of the corpus, and published ones, are taken for what they are', () => {
@@ -19,6 +20,24 @@ describe('the words of a line', () => {
     const people = [...CORPUS, ...HELD_BACK].filter(({ is }) => is === 'person');
     expect(mistaken(people).filter(({ taken }) => taken === 'machine' || taken === 'menu')).toEqual([]);
   });
+});
+
+it.each([
+  'I am afraid she is unavailable, you may leave a message with me.',
+  'She is not available today, please leave a message and I will pass it on.',
+  'I can put you through to her voicemail, she is not available.',
+  'You have reached the wrong number, this is not the answering machine.',
+  'Er ist nicht verfügbar, hinterlassen Sie bitte eine Nachricht bei mir.',
+])('a person who speaks of messages is no mailbox: %s', (text) => {
+  const taken = lineWords(text, { isMailbox: isMailbox(text), isAutomated: true, isPerson: false });
+  expect([isMailbox(text), taken.is === 'machine']).toEqual([true, false]);
+});
+
+it('a mailbox with a tone is one, however politely it asks', () => {
+  const text = 'Ann is not available. You may leave a message after the tone.';
+  expect(lineWords(text, { isMailbox: isMailbox(text), isAutomated: true, isPerson: false }).is).toBe(
+    'machine',
+  );
 });
 
 describe('an announcement', () => {
