@@ -36,10 +36,10 @@ const said = (script: TurnScript) =>
   });
 const spokenRuns = (script: TurnScript) => script.all('generate').filter(({ isSpoken }) => isSpoken);
 /** The model asks for a key of the menu. */
-const keys = (script: TurnScript): TurnFact => ({
+const keys = (script: TurnScript, callId = 'k1'): TurnFact => ({
   type: 'reply.tool_called',
   replyId: script.last('generate')?.replyId ?? '',
-  call: { callId: 'k1', toolName: '_press_keys', input: '{"keys":"2"}' },
+  call: { callId, toolName: '_press_keys', input: `{"keys":"${callId === 'k1' ? 2 : 3}"}` },
   mode: 'keys',
   source: 'builtin',
 });
@@ -93,6 +93,24 @@ describe('on hold', () => {
     expect(script.last('clear')?.replyId).toBe(replyId);
     script.take({ type: 'playout.cleared', replyId, heard: 'Hello,', isExact: true }).after(100_000);
     expect(script.all('play')).toHaveLength(1);
+  });
+
+  it('music ends words before keys, and what would follow keys that were being pressed', () => {
+    const talking = () => TurnScript.listening({ lines: LINES }).say('For refills it is two, I think.');
+    const speaks = talking();
+    const { replyId = '' } = speaks.last('generate') ?? {};
+    speaks
+      .take({ type: 'reply.piece', replyId, text: 'I press two.' }, keys(speaks))
+      .take({ type: 'reply.generated', replyId }, { type: 'reply.audible', replyId })
+      .take({ type: 'music.started' });
+    expect(speaks.last('clear')?.replyId).toBe(replyId);
+    const presses = talking();
+    presses.take(keys(presses), keys(presses, 'k2'));
+    presses.take({ type: 'reply.generated', replyId: presses.last('generate')?.replyId ?? '' });
+    expect(presses.all('pressKeys')).toHaveLength(1);
+    presses.take({ type: 'music.started' }, { type: 'keys.sent', pressId: 'k1' });
+    expect(presses.all('discard').map((one) => one.replyId)).toEqual([presses.last('generate')?.replyId]);
+    expect(presses.state.phase.is).toBe('listening');
   });
 
   it('a voice in the music that no words follow is not asked to repeat them', () => {

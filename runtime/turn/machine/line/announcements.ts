@@ -36,16 +36,18 @@ export function recordWords(
 }
 
 /**
- * Nobody is there to listen: whatever the agent says or is about to say ends here. Keys that it is about to
- * press are pressed: the menu that asked for them goes on talking.
+ * The line talks on: the agent ends what it says or is about to say. Keys that it is about to press are
+ * pressed, with the words before them: the menu that asked for them talks all the time.
  */
+export function giveFloorToWords(draft: Draft): void {
+  const answer = answerOf(draft);
+  if (answer && unpressedKeys(answer)) quieten(draft);
+  else giveFloor(draft);
+}
+
+/** Nobody is there to listen: whatever the agent says or is about to say ends here. */
 export function giveFloor(draft: Draft): void {
   const { phase } = draft;
-  const answer = answerOf(draft);
-  if (answer && unpressedKeys(answer)) {
-    quieten(draft);
-    return;
-  }
   if ((phase.is === 'speaking' || phase.is === 'paused') && phase.utterance) {
     cut(draft, 'automated_line');
     return;

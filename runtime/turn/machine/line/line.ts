@@ -15,7 +15,7 @@ import { isMailbox } from '../opening/answering-machine.ts';
 import { leaveToMachine } from '../opening/screening.ts';
 import type { TurnInput } from '../turn-inputs.ts';
 import type { Line, Turn } from '../turn-state.ts';
-import { giveFloor, keepAnnouncement, noteWords, quieten } from './announcements.ts';
+import { giveFloor, giveFloorToWords, keepAnnouncement, noteWords, quieten } from './announcements.ts';
 import { dueOf, introduceWhenFree, onLineDue } from './line-waits.ts';
 import { meetPerson } from './meet-person.ts';
 
@@ -32,12 +32,19 @@ export function followLine(draft: Draft, input: TurnInput): void {
   // Keys are pressed to their end: what is heard meanwhile is judged after them.
   if (draft.phase.is !== 'pressing') for (const turn of line.heard) judge(draft, turn);
   if (input.type === 'music.started' || startsInMusic(draft)) onMusic(draft);
+  // The queue began while keys were pressed: what the reply would say after them is for nobody.
+  if (draft.line?.is === 'hold' && isPressOver(input)) giveFloor(draft);
   if (input.type === 'timer.fired' && input.name === 'line') {
     noteLine(draft, { dueMs: null });
     onLineDue(draft);
   }
   introduceWhenFree(draft);
   keepTime(draft);
+}
+
+/** Keys have been sent, or could not be. */
+function isPressOver(input: TurnInput): boolean {
+  return input.type === 'keys.sent' || (input.type === 'timer.fired' && input.name === 'progress');
 }
 
 /** The agent no longer talks with the far end: another person does, or the call ends. */
@@ -117,12 +124,12 @@ function hear(draft: Draft, turn: Turn, said: Heard): void {
       onHold(draft, turn, said);
       return;
     case 'screening':
-      giveFloor(draft);
+      giveFloorToWords(draft);
       if (!said.isAgain) noteWords(draft, turn);
       changeLine(draft, 'screening', { rule: said.rule, endedBy: 'screening' });
       return;
     case 'menu':
-      giveFloor(draft);
+      giveFloorToWords(draft);
       changeLine(draft, 'menu', { rule: said.rule, endedBy: 'menu' });
       awaitMore(draft, turn, { is: 'menu', isSpoken: said.isSpoken });
       return;
@@ -143,7 +150,7 @@ function onHold(draft: Draft, turn: Turn, said: Heard): void {
     // A person asks: the agent agrees, and is silent from then on.
     admitJudged(draft, turn);
   } else {
-    if (line.is !== 'screening') giveFloor(draft);
+    if (line.is !== 'screening') giveFloorToWords(draft);
     if (!said.isAgain) noteWords(draft, turn);
   }
   noteLine(draft, { pending: null });
@@ -153,7 +160,7 @@ function onHold(draft: Draft, turn: Turn, said: Heard): void {
 
 /** Nobody will come, unless the words were a person's after all: the silence of a dead end decides. */
 function onEnded(draft: Draft, turn: Turn, said: Heard): void {
-  giveFloor(draft);
+  giveFloorToWords(draft);
   noteLine(draft, { pending: null });
   if (!said.isAgain) noteWords(draft, turn);
   changeLine(draft, 'menu', { rule: said.rule, endedBy: 'menu' });
