@@ -1,11 +1,18 @@
-/** `parley numbers`: lists, buys and releases the phone numbers of a team. */
+/** `parley numbers`: lists, buys, connects and releases the phone numbers of a team. */
 import type { Command } from 'commander';
 import { findAgentId } from './agent-sync.ts';
-import { CommandError } from './api.ts';
+import { type Api, CommandError } from './api.ts';
 import type { CommandContext } from './command-context.ts';
 import { printTable, show } from './output.ts';
 
 const URL = '/v1/agent/phone-numbers';
+
+interface TwilioOptions {
+  readonly account?: string;
+  readonly token?: string;
+  readonly agent?: string;
+  readonly replace?: boolean;
+}
 
 /** Adds the commands. */
 export function addNumberCommands(program: Command, common: CommandContext): void {
@@ -33,6 +40,18 @@ export function addNumberCommands(program: Command, common: CommandContext): voi
       show(record, common, () => console.log(`${record.phone_number} is ${record.status}`));
     });
   numbers
+    .command('connect-twilio <number>')
+    .description('have the calls to a number of your Twilio account come here, without a trunk')
+    .option('--account <sid>', 'the account; read from TWILIO_ACCOUNT_SID if absent')
+    .option('--token <token>', 'its token; read from TWILIO_AUTH_TOKEN if absent')
+    .option('--agent <agent>', 'id or name of the agent that answers it')
+    .option('--replace', 'also if its calls go elsewhere now')
+    .action(async (number: string, options: TwilioOptions) => {
+      const api = common.api();
+      const record = await api.post(`${URL}/connect-twilio`, await twilioBody(api, number, options));
+      show(record, common, () => console.log(`calls to ${record.phone_number} come here now`));
+    });
+  numbers
     .command('release <number>')
     .description('give a number back')
     .action(async (number: string) => {
@@ -43,4 +62,18 @@ export function addNumberCommands(program: Command, common: CommandContext): voi
       await api.send('DELETE', `${URL}/${record.phone_number_id}`);
       show(null, common, () => console.log(`${number} is released`));
     });
+}
+
+async function twilioBody(api: Api, number: string, { agent, replace = false, ...given }: TwilioOptions) {
+  const account = given.account ?? process.env['TWILIO_ACCOUNT_SID'];
+  const token = given.token ?? process.env['TWILIO_AUTH_TOKEN'];
+  if (!account || !token)
+    throw new CommandError('no account: set TWILIO_ACCOUNT_SID and TWILIO_AUTH_TOKEN, or use the options');
+  return {
+    account_sid: account,
+    auth_token: token,
+    phone_number: number,
+    replace,
+    ...(agent === undefined ? {} : { agent_id: await findAgentId(api, agent) }),
+  };
 }

@@ -21,6 +21,7 @@ import { openHeartbeatFile } from '#control-plane/calls/sessions/heartbeat-file.
 import { opensNewestSession } from '#control-plane/calls/sessions/opens-newest-session.ts';
 import { createReportSink } from '#control-plane/calls/settlement/settle-call.ts';
 import { startSweeper } from '#control-plane/calls/settlement/sweep.ts';
+import { serveMediaStreams } from '#control-plane/calls/streams/serve-media-streams.ts';
 import { ConnectedWorkers } from '#control-plane/calls/workers/connected-workers.ts';
 import { serveInternal } from '#control-plane/calls/workers/internal-listener.ts';
 import { NO_OTHER_REPLICAS, SharedReplicas } from '#control-plane/calls/workers/other-replicas.ts';
@@ -130,9 +131,9 @@ async function compose(
   const started = { port: server.port, languageModels: languageModelsOf(context) };
   const { INTERNAL_PORT } = settings;
   const internal = INTERNAL_PORT === undefined ? null : await serveInternal(INTERNAL_PORT, server.handle);
-  const links = [server.server, ...(internal ? [internal] : [])].map((http) =>
-    serveWorkerLink(http, hub, credentials.workerToken),
-  );
+  const servers = [server.server, ...(internal ? [internal] : [])];
+  const links = servers.map((http) => serveWorkerLink(http, hub, credentials.workerToken));
+  const streams = serveMediaStreams(context, { vendors: server.server, workers: servers });
   return {
     facts: { outlivesDrain: true, demoNumber: server.seeded.demoNumber, ...started },
     lines: startLines({ ...started, url: publicAddress.url, file: credentials.file, hasOthers }),
@@ -146,6 +147,7 @@ async function compose(
     drain: () => drain(workers, settings),
     async close() {
       sharing.cancel();
+      streams.close();
       await Promise.all(links.map((link) => link.close()));
       internal?.close();
       await others.close();

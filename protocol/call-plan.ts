@@ -7,6 +7,7 @@ import { agentConfig, variables } from '#config/agent-config.ts';
 import { automatedLinesSection } from '#config/automated-lines.ts';
 import { plannedRecognizer, plannedVoice } from '#config/custom-speech.ts';
 import { localModel } from '#config/local-models.ts';
+import { streamVendor } from './media-streams.ts';
 import { serverTool } from './server-tools.ts';
 
 export const CALL_PLAN_VERSION = 1;
@@ -189,6 +190,13 @@ export const callPlan = z.object({
     z.object({ type: z.literal('webrtc') }),
     /** The worker joins the room at once, with its own token. */
     z.object({ type: z.literal('livekit'), url: z.string(), token: z.string(), caller_identity: z.string() }),
+    /** The worker joins the stream of the session at the control plane. */
+    z.object({
+      type: z.literal('media_stream'),
+      vendor: streamVendor,
+      from_number: z.string(),
+      to_number: z.string(),
+    }),
     z.object({
       type: z.literal('sip_inbound'),
       sip_call_id: z.string(),

@@ -18,6 +18,8 @@ export const workerAbilities = {
   measures_regret: ability,
   asks_of_test_calls: ability,
   sends_sip: ability,
+  /** It takes phone calls over media streams of vendors. */
+  joins_media_streams: ability,
 };
 
 /** Those of this version. */
@@ -30,4 +32,5 @@ export const OWN_ABILITIES = {
   measures_regret: true,
   asks_of_test_calls: true,
   sends_sip: true,
+  joins_media_streams: true,
 } as const satisfies Record<keyof typeof workerAbilities, true>;

@@ -311,7 +311,14 @@ export const controlMessage = z.discriminatedUnion('type', [
    * Reserve a slot and answer `accept` or `decline` within 500 ms. `sip_call_id` lets the worker match the
    * INVITE that will follow.
    */
-  z.object({ type: z.literal('offer'), ...sessionEpoch, kind: jobKind, sip_call_id: z.string().nullable() }),
+  z.object({
+    type: z.literal('offer'),
+    ...sessionEpoch,
+    kind: jobKind,
+    sip_call_id: z.string().nullable(),
+    /** A phone call over a media stream, which needs no SIP server. */
+    is_media_stream: z.literal(true).optional(),
+  }),
   /**
    * The plan of an accepted offer. For an inbound phone call it may arrive seconds after the INVITE (init
    * webhook).

@@ -64,6 +64,8 @@ export interface JobOffer extends SessionKey {
   readonly route?: SipRoute | null | undefined;
   /** Only workers that are ready for web calls may take it. */
   readonly needsReady?: boolean | undefined;
+  /** A phone call over a media stream: only workers that join one may take it. */
+  readonly isMediaStream?: boolean | undefined;
 }
 
 /** The worker that accepted a job. */

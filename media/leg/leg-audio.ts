@@ -10,11 +10,11 @@ import type { VoiceRateHz } from '../voice-activity/silero.ts';
 import type { SpeechDetector, VoiceTap } from '../voice-activity/vad.ts';
 import type { EventBatcher } from './event-batch.ts';
 import { FAR_FRAMES } from './frame-fifo.ts';
-import type { LegCommand, LegEvent } from './leg.ts';
+import type { LegCommand, LegEvent, PlayoutPosition } from './leg.ts';
 import type { LegRecording } from './leg-factory.ts';
-import { rtpLegNumber } from './leg-id.ts';
+import { phoneLegNumber } from './leg-id.ts';
 import type { Pacer } from './pacer.ts';
-import { Playout } from './playout.ts';
+import { Playout, type PlayoutEvent } from './playout.ts';
 import { Recorder } from './recorder.ts';
 import { SideAudio } from './side-audio.ts';
 
@@ -43,6 +43,8 @@ export interface LegAudioOptions {
   readonly outRateHz: number;
   readonly originMs: number;
   readonly recording: LegRecording | null;
+  /** Takes the events of the playout, of a transport whose peer plays later; absent: they are emitted. */
+  readonly onPlayout?: (event: PlayoutEvent) => void;
 }
 
 /** The transport-independent half of a leg. */
@@ -74,7 +76,7 @@ export class LegAudio {
     this.received = new Int16Array(frameSamples(options.inRateHz));
     this.sent = new Int16Array(frameSamples(options.outRateHz));
     const emit = (event: LegEvent) => this.emit(event);
-    this.#playout = new Playout(options.outRateHz, emit);
+    this.#playout = new Playout(options.outRateHz, options.onPlayout ?? emit);
     this.#voice = shared.detector.open(options.inRateHz, emit, this.#echo);
     this.#inRateHz = options.inRateHz;
     this.#outRateHz = options.outRateHz;
@@ -86,6 +88,11 @@ export class LegAudio {
     this.#recorder = options.recording
       ? new Recorder({ originMs, userRateHz, agentRateHz, ...options.recording }, emit)
       : null;
+  }
+
+  /** Up to where the last reply was sent; null before the first. */
+  get sentPosition(): PlayoutPosition | null {
+    return this.#playout.sentPosition;
   }
 
   /** Queues an event for the next batch. */
@@ -123,7 +130,7 @@ export class LegAudio {
         this.#bridge(
           command.otherLegId === null
             ? null
-            : (this.#shared.audios.get(rtpLegNumber(command.otherLegId)) ?? null),
+            : (this.#shared.audios.get(phoneLegNumber(command.otherLegId)) ?? null),
         );
         return true;
       case 'holdMusic':

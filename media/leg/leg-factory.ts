@@ -2,6 +2,7 @@
  * `LegFactory`: opens the legs of a worker on its media thread; everything else goes through the legs.
  * Implemented by `media/thread/start-media-thread.ts` and by simulated legs in the tests.
  */
+import type { StreamVendor } from '#protocol/media-streams.ts';
 import type { Leg } from './leg.ts';
 import type { RtpRemote } from './rtp-remote.ts';
 
@@ -56,6 +57,15 @@ export interface LivekitLegOptions extends LegOptions {
   readonly mayRejoin: boolean;
 }
 
+/** A phone call over a vendor's media stream, joined at the control plane. */
+export interface StreamLegOptions extends LegOptions {
+  /** Where to join it (ws or wss). */
+  readonly url: string;
+  /** The workers' token. */
+  readonly token: string;
+  readonly vendor: StreamVendor;
+}
+
 /** What can be loaded before the first leg. */
 export type Transport = Leg['kind'];
 
@@ -79,6 +89,8 @@ export interface LegFactory {
   openWebrtcLeg(options: WebrtcLegOptions): Promise<{ readonly leg: Leg; readonly answerSdp: string }>;
   /** Joins a room. Throws `Fault('gateway_unreachable')` if that fails. */
   openLivekitLeg(options: LivekitLegOptions): Promise<{ readonly leg: Leg }>;
+  /** Joins a vendor's media stream. Throws `Fault('gateway_unreachable')` if that fails. */
+  openStreamLeg(options: StreamLegOptions): Promise<{ readonly leg: Leg }>;
   /**
    * Sends no audio after this monotonic time, ms, until called again; what the legs play waits. Without a
    * call there is no limit.

@@ -6,7 +6,8 @@ export function legId(kind: Leg['kind'], number: number): string {
   return `${kind}-${number}`;
 }
 
-/** Number of an RTP leg, from its id; NaN for other legs. */
-export function rtpLegNumber(id: string): number {
-  return id.startsWith('rtp-') ? Number(id.slice('rtp-'.length)) : Number.NaN;
+/** Number of a phone's leg on the media thread, from its id; NaN for other legs. */
+export function phoneLegNumber(id: string): number {
+  const [kind, number] = id.split('-');
+  return kind === 'rtp' || kind === 'stream' ? Number(number) : Number.NaN;
 }

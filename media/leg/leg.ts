@@ -1,8 +1,8 @@
 /**
- * `Leg`: one media path of a call (RTP of a phone, WebRTC of a browser, a LiveKit participant), as seen by
- * the call loop. The transport runs on the media thread, so the interface is made of messages: commands go
- * down and events come up in batches, and no call is synchronous. Every transport implements it; the layers
- * above do not know which one is in use.
+ * `Leg`: one media path of a call (RTP or a vendor's media stream of a phone, WebRTC of a browser, a LiveKit
+ * participant), as seen by the call loop. The transport runs on the media thread, so the interface is made of
+ * messages: commands go down and events come up in batches, and no call is synchronous. Every transport
+ * implements it; the layers above do not know which one is in use.
  */
 
 import type { VoiceEvent } from '../voice-activity/speech-tracker.ts';
@@ -60,8 +60,8 @@ export type LegCommand =
   /** Reports both sides of every slot (`relayed`), for other legs. */
   | { readonly do: 'relay'; readonly isOn: boolean }
   /**
-   * Bridges two RTP legs of one host until one closes, in addition to what each of them plays; null separates
-   * them.
+   * Bridges two legs of phones of one host until one closes, in addition to what each of them plays; null
+   * separates them.
    */
   | { readonly do: 'bridge'; readonly otherLegId: string | null }
   /**
@@ -75,7 +75,7 @@ export type LegCommand =
    * `awaitsStream`.
    */
   | { readonly do: 'continueStream'; readonly rest: RestOfSent | null }
-  /** Plays music on hold (RTP legs). */
+  /** Plays music on hold (legs of phones). */
   | { readonly do: 'holdMusic'; readonly isOn: boolean }
   /**
    * Closes the transport; `closed` follows with reason `local`. `keepsDialog`: another worker has taken the
@@ -148,7 +148,7 @@ export type LegEvent =
       readonly atMs: number;
       readonly digit: string;
       readonly durationMs: number;
-      readonly source: 'rfc4733' | 'info' | 'inband';
+      readonly source: 'rfc4733' | 'info' | 'inband' | 'stream';
     }
   /** Answer to `sendDigits`: the last key has been sent, and the pause after it has passed. */
   | { readonly type: 'digits.sent'; readonly atMs: number; readonly pressId: string }
@@ -225,7 +225,7 @@ export interface UnheardPeer {
 /** A media path, as the call loop holds it. */
 export interface Leg {
   readonly id: string;
-  readonly kind: 'rtp' | 'webrtc' | 'livekit';
+  readonly kind: 'rtp' | 'stream' | 'webrtc' | 'livekit';
   /** Sample rate of caller audio, Hz. */
   readonly inRateHz: number;
   /** Sample rate of `play`, Hz. */

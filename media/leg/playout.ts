@@ -37,6 +37,11 @@ export class Playout {
     this.#emit = emit;
   }
 
+  /** Up to where the last reply was sent; null before the first. */
+  get sentPosition(): PlayoutPosition | null {
+    return this.#progress?.position ?? null;
+  }
+
   /** Appends a piece. */
   play(piece: PlayoutPiece): void {
     this.#queue.push(piece);

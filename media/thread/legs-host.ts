@@ -16,13 +16,14 @@ import type { TransportLeg } from '../leg/transport-leg.ts';
 import { openLivekitSession, warmUpLivekit } from '../livekit/livekit-leg.ts';
 import { PortPool } from '../rtp/port-pool.ts';
 import { openRtpSession } from '../rtp/rtp-session.ts';
+import { openStreamSession } from '../stream/stream-leg.ts';
 import { SpeechDetector } from '../voice-activity/vad.ts';
 import { openWebrtcSession, warmUpWebrtc } from '../webrtc/webrtc-leg.ts';
 import type { FromMediaThread, ToMediaThread } from './thread-messages.ts';
 
 const LATENESS_EVERY_MS = 1_000;
 
-type OpenMessage = Extract<ToMediaThread, { type: 'openRtp' | 'openWebrtc' | 'openLivekit' }>;
+type OpenMessage = Extract<ToMediaThread, { type: `open${string}` }>;
 
 /** The media thread's legs and their shared state; sends to the call loop through `post`. */
 export class LegsHost {
@@ -73,6 +74,7 @@ export class LegsHost {
         for (const { leg, command } of message.commands) this.#command(leg, command);
         return;
       case 'openRtp':
+      case 'openStream':
       case 'openWebrtc':
       case 'openLivekit':
         void this.#open(message);
@@ -153,6 +155,8 @@ export class LegsHost {
     const { leg } = message;
     if (message.type === 'openRtp')
       return openRtpSession({ ...message.options, leg, ports: this.#ports, onClosed }, this.#shared);
+    if (message.type === 'openStream')
+      return openStreamSession({ ...message.options, leg, onClosed }, this.#shared);
     if (message.type === 'openWebrtc')
       return openWebrtcSession({ ...message.options, leg, settings: this.#settings, onClosed }, this.#shared);
     return openLivekitSession({ ...message.options, leg, onClosed }, this.#shared);

@@ -1,6 +1,6 @@
 /**
- * Starts the media thread and returns the call loop's handle of it. RTP legs run on the thread; web legs in a
- * separate process (see `transport.ts`), started with the first web call or by `warmUp`.
+ * Starts the media thread and returns the call loop's handle of it. Legs of phones run on the thread; web
+ * legs in a separate process (see `transport.ts`), started with the first web call or by `warmUp`.
  */
 import type { Clock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
@@ -10,6 +10,7 @@ import type {
   LegFactory,
   LivekitLegOptions,
   RtpLegOptions,
+  StreamLegOptions,
   Transport,
   WebrtcLegOptions,
 } from '../leg/leg-factory.ts';
@@ -62,7 +63,7 @@ class ThreadedLegFactory implements LegFactory {
 
   warmUp(transports: readonly Transport[]): void {
     if (transports.includes('rtp')) this.#phone.warmUp(['rtp']);
-    const ofWeb = transports.filter((transport) => transport !== 'rtp');
+    const ofWeb = transports.filter((transport) => transport !== 'rtp' && transport !== 'stream');
     if (ofWeb.length > 0) this.#webLegs().warmUp(ofWeb);
   }
 
@@ -77,6 +78,15 @@ class ThreadedLegFactory implements LegFactory {
       options,
     }));
     return { leg, localPort: opened.localPort ?? 0 };
+  }
+
+  async openStreamLeg(options: StreamLegOptions): Promise<{ leg: Leg }> {
+    const { leg } = await this.#phone.open('stream', (number) => ({
+      type: 'openStream',
+      leg: number,
+      options,
+    }));
+    return { leg };
   }
 
   async openWebrtcLeg(options: WebrtcLegOptions): Promise<{ leg: Leg; answerSdp: string }> {

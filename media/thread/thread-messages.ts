@@ -6,6 +6,7 @@ import type {
   LivekitLegOptions,
   MediaThreadSettings,
   RtpLegOptions,
+  StreamLegOptions,
   Transport,
   WebrtcLegOptions,
 } from '../leg/leg-factory.ts';
@@ -25,6 +26,7 @@ export type ToMediaThread =
   | { readonly type: 'warmUp'; readonly transports: readonly Transport[] }
   | { readonly type: 'commands'; readonly commands: readonly AddressedCommand[] }
   | { readonly type: 'openRtp'; readonly leg: number; readonly options: RtpLegOptions }
+  | { readonly type: 'openStream'; readonly leg: number; readonly options: StreamLegOptions }
   | { readonly type: 'openWebrtc'; readonly leg: number; readonly options: WebrtcLegOptions }
   | { readonly type: 'openLivekit'; readonly leg: number; readonly options: LivekitLegOptions }
   /** No audio is sent after this monotonic time. */

@@ -59,7 +59,7 @@ export class WebLegs {
 
   /** Opens a leg; `message` contains the number assigned to it. */
   async open(
-    kind: Exclude<Leg['kind'], 'rtp'>,
+    kind: Exclude<Leg['kind'], 'rtp' | 'stream'>,
     message: (leg: number) => ToMediaThread,
   ): Promise<{ leg: Leg; opened: OpenedLeg }> {
     const legs = this.#current;

@@ -323,7 +323,7 @@ class RunningCall implements Call {
     // The leg is already closed, so the end need not wait for it.
     this.#leg = null;
     const mayComeBack =
-      leg.kind !== 'rtp' && event.reason !== 'remote' && (this.#joined !== 'no' || leg.kind === 'livekit');
+      leg.kind !== 'rtp' && event.reason !== 'remote' && (this.#joined !== 'no' || leg.kind !== 'webrtc');
     const closedAt = wallTimeOf(event, this.#deps.clock);
     if (!mayComeBack) {
       this.#endedAt ??= closedAt;

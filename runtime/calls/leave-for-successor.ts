@@ -15,7 +15,12 @@ export type Leaving = 'taken' | 'handed_over' | 'with_stream';
  * How long at most the leg of a call that was handed over sends silence, ms: a phone until the successor has
  * its dialog, a room until the successor's participant, which has the same identity, puts this one out.
  */
-const LINGER_MS: Readonly<Record<Leg['kind'], number>> = { rtp: 300, livekit: 5_000, webrtc: 0 };
+const LINGER_MS: Readonly<Record<Leg['kind'], number>> = {
+  rtp: 300,
+  stream: 0,
+  livekit: 5_000,
+  webrtc: 0,
+};
 /**
  * The same until a successor asks for a phone's stream: a far phone may take a second to answer. One that
  * asks later goes on with the stream after a pause.

@@ -22,8 +22,8 @@ import { moveOf } from '../turn/machine/moving-call.ts';
 import { CallStretches } from './call-stretches.ts';
 import { interruptionOf } from './interruption-outcome.ts';
 import type { Job, JobTable } from './job-table.ts';
+import { isJoined, type JoinDeps, joinCaller } from './join-caller.ts';
 import type { CallEngines, PlanEngines } from './plan-engines.ts';
-import { joinRoom, type RoomCallDeps } from './room-call.ts';
 import type { WorkerMetrics } from './worker-metrics.ts';
 
 /** Longest time from a call's offer until another worker has taken it. */
@@ -43,13 +43,13 @@ export interface JobCallsDeps {
   readonly engines: Pick<PlanEngines, 'forCall'>;
   /** Absent: they are not counted. */
   readonly interruptions?: WorkerMetrics['interruptions'];
-  readonly media: RoomCallDeps['media'];
+  readonly media: JoinDeps['media'];
   /** Null: no call can be placed. */
   readonly phone: OutboundCallDeps | null;
   /** Null: tracing is off. */
   readonly tracing: Tracing | null;
   readonly uploads: Uploads;
-  readonly lease?: RoomCallDeps['lease'];
+  readonly lease?: JoinDeps['lease'];
   /** Runs work under a session's name; absent: work has no name. */
   readonly within?: ((sessionId: string) => Within) | undefined;
 }
@@ -214,7 +214,7 @@ export class JobCalls {
       },
       onLegLost: () => {
         // If the caller cannot return, the call gives up by itself.
-        if (job.call && plan.transport.type === 'livekit') void joinRoom(this.#deps, job.call, plan);
+        if (job.call && isJoined(plan)) void joinCaller(this.#deps, job.call, plan);
       },
     };
   }

@@ -136,11 +136,12 @@ export class Offers {
     client.send({ type: 'accept', ...session });
   }
 
-  #refusalOf({ kind }: Offer): 'unsupported' | 'draining' | 'full' | null {
+  #refusalOf({ kind, is_media_stream }: Offer): 'unsupported' | 'draining' | 'full' | null {
     const { identity, jobs, phone } = this.#deps;
     // Not a kind of its own in a registration (protocol/worker-link.ts).
     const listed = kind === 'text_turn' ? 'agent_test' : kind;
-    if (!identity.kinds.includes(listed) || (kind === 'phone' && phone?.signalling.isConnected !== true))
+    const needsSip = kind === 'phone' && !is_media_stream;
+    if (!identity.kinds.includes(listed) || (needsSip && phone?.signalling.isConnected !== true))
       return 'unsupported';
     if (this.#isDraining && kind !== 'analysis') return 'draining';
     const isFull =

@@ -24,12 +24,12 @@ import { failOverJob } from './failover-calls.ts';
 import { startHandOver } from './hand-over.ts';
 import { JobCalls } from './job-calls.ts';
 import { type Job, JobTable } from './job-table.ts';
+import { isJoined, joinCaller } from './join-caller.ts';
 import { Offers, type WorkerLoad } from './offers.ts';
 import { dialJob } from './outbound-calls.ts';
 import { type PhoneDeps, takeInvite } from './phone-calls.ts';
 import type { PlanEngines } from './plan-engines.ts';
 import { registrarOf } from './registrar.ts';
-import { joinRoom } from './room-call.ts';
 import { TakenStreams } from './taken-streams.ts';
 import { TextJobs } from './text-jobs.ts';
 import type { WorkerMetrics } from './worker-metrics.ts';
@@ -300,8 +300,8 @@ export class Worker {
   }
 
   /**
-   * A web call starts at once, so that its greeting is ready when the browser connects. An inbound phone call
-   * is started by its INVITE, which waits for this plan.
+   * A web call starts at once, so that its greeting is ready when the browser connects, and so does a call
+   * over a media stream. An inbound phone call of SIP is started by its INVITE, which waits for this plan.
    */
   #assign({
     session_id,
@@ -321,18 +321,18 @@ export class Worker {
     }
     if (plan.transport.type === 'sip_outbound') {
       if (phoneDeps) void dialJob(phoneDeps, job, plan, plan.transport);
-    } else if (job.kind === 'web') this.#startWebCall(job, plan, failoverState);
+    } else if (job.kind === 'web' || isJoined(plan)) this.#startCall(job, plan, failoverState);
   }
 
-  #startWebCall(job: Job, plan: CallPlan, failoverState: FailoverState | null): void {
+  #startCall(job: Job, plan: CallPlan, failoverState: FailoverState | null): void {
     try {
       const call = this.#calls.start(job, plan, failoverState);
-      if (plan.transport.type !== 'livekit') return;
-      void joinRoom(this.#deps, call, plan).then((hasJoined) => {
-        if (!hasJoined) call.end('agent_join_timeout');
+      if (!isJoined(plan)) return;
+      void joinCaller(this.#deps, call, plan).then((hasJoined) => {
+        if (!hasJoined) call.end(job.kind === 'web' ? 'agent_join_timeout' : 'cancelled');
       });
     } catch (error) {
-      this.#deps.logger.error({ err: error, sessionId: job.sessionId }, 'web call could not be started');
+      this.#deps.logger.error({ err: error, sessionId: job.sessionId }, 'a call could not be started');
       this.#calls.reportEnd(job, 'internal_error');
     }
   }

@@ -22,6 +22,9 @@ export interface NumberSearch {
 /** The path, below the public address, to which a carrier reports calls it could not deliver. */
 export const LOST_CALL_PATH = '/carriers/lost-call';
 
+/** The path, below the public address, at which a carrier asks about calls; a number's id follows. */
+export const VOICE_PATH = '/carriers/voice';
+
 /** The paths, below the public address, for a carrier's received messages and the fate of sent ones. */
 export const MESSAGE_PATH = '/carriers/message';
 export const MESSAGE_STATUS_PATH = '/carriers/message-status';

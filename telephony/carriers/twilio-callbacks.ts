@@ -6,10 +6,10 @@ import twilio from 'twilio';
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
 import type { LostCalls } from './carrier.ts';
+import { isSignedByTwilio, twilioSignature } from './twilio-signature.ts';
 
 const APOLOGY = 'Sorry, we cannot take your call at the moment. Please call again in a few minutes.';
 
-const signed = z.object({ 'x-twilio-signature': z.string().min(1).max(128) });
 const voiceRequest = z.object({
   CallSid: z.string().max(64),
   From: z.string().max(64).default(''),
@@ -26,9 +26,9 @@ export function createTwilioLostCalls(authToken: string): LostCalls {
   answer.hangup();
   return {
     apology: { contentType: 'text/xml; charset=utf-8', body: answer.toString() },
-    isSigned: (headers) => signed.safeParse(headers).success,
+    isSigned: isSignedByTwilio,
     read({ url, headers, form }) {
-      const [head, asked] = [signed.safeParse(headers), voiceRequest.safeParse(form)];
+      const [head, asked] = [twilioSignature.safeParse(headers), voiceRequest.safeParse(form)];
       if (
         !head.success ||
         !asked.success ||

@@ -8,10 +8,10 @@ import { z } from 'zod';
 import { fault } from '#config/errors.ts';
 import type { CarrierMessages, CarrierRequest, OutgoingText } from './carrier.ts';
 import { type TwilioFailureKind, toFault, toTwilioFailure } from './twilio-failure.ts';
+import { isSignedByTwilio, twilioSignature } from './twilio-signature.ts';
 
 type Client = ReturnType<typeof twilio>;
 
-const signed = z.object({ 'x-twilio-signature': z.string().min(1).max(128) });
 const sid = z.string().regex(/^(SM|MM)[0-9a-f]{32}$/i);
 const received = z.object({
   MessageSid: sid,
@@ -56,7 +56,7 @@ export function createTwilioMessages(client: Client, authToken: string): Carrier
       contentType: 'text/xml; charset=utf-8',
       body: new twilio.twiml.MessagingResponse().toString(),
     },
-    isSigned: (headers) => signed.safeParse(headers).success,
+    isSigned: isSignedByTwilio,
     readMessage: (request) => {
       const form = genuine(authToken, request, received);
       return {
@@ -133,7 +133,7 @@ function genuine<Schema extends z.ZodType>(
   { url, headers, form }: CarrierRequest,
   schema: Schema,
 ): z.output<Schema> {
-  const [head, asked] = [signed.safeParse(headers), schema.safeParse(form)];
+  const [head, asked] = [twilioSignature.safeParse(headers), schema.safeParse(form)];
   if (
     !head.success ||
     !asked.success ||

@@ -2,21 +2,16 @@
  * Phone numbers of Twilio, through its SDK. Bought numbers are connected to this deployment's SIP address. A
  * purchase is repeated only if the first attempt certainly did nothing.
  */
-import pRetry from 'p-retry';
-import twilio from 'twilio';
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
 import { type AvailableNumber, type Carrier, LOST_CALL_PATH, type NumberSearch } from './carrier.ts';
 import { createTwilioLostCalls } from './twilio-callbacks.ts';
-import { TwilioFailure, type TwilioFailureKind, toFault, toTwilioFailure } from './twilio-failure.ts';
+import { asFault, createTwilioClient, PASSING, type TwilioAccess, withRetries } from './twilio-client.ts';
+import { type TwilioFailureKind, toTwilioFailure } from './twilio-failure.ts';
 import { createTwilioMessages } from './twilio-messages.ts';
 
 /** How to reach Twilio, and where it sends calls. */
-export interface TwilioOptions {
-  readonly accountSid: string;
-  readonly authToken: string;
-  /** Replaces `https://*.twilio.com`; paths stay the same. */
-  readonly baseUrl?: string | undefined;
+export interface TwilioOptions extends TwilioAccess {
   /** Where calls to bought numbers go, `host:port`; without it bought numbers are connected to nothing. */
   readonly sipAddress?: string | undefined;
   /**
@@ -24,18 +19,9 @@ export interface TwilioOptions {
    * deliver to the SIP address, and our answer contains the announcement for the caller.
    */
   readonly publicUrl?: string | undefined;
-  /** Timeout of one request. */
-  readonly timeoutMs?: number;
 }
 
-const TIMEOUT_MS = 8_000;
-const MAX_ANSWER_BYTES = 4_000_000;
-// Few attempts: a purchase that takes more than a minute counts as interrupted, and its number is released.
-const RETRIES = 1;
-const FIRST_WAIT_MS = 250;
 const MAX_NAME = 64;
-/** Failures after which a request is repeated if it is safe to repeat. */
-const PASSING: ReadonlySet<TwilioFailureKind> = new Set(['busy', 'unsent', 'failed', 'silent']);
 /** Failures after which nothing was done, so any request is repeated. */
 const HARMLESS: ReadonlySet<TwilioFailureKind> = new Set(['busy', 'unsent']);
 
@@ -57,13 +43,11 @@ const trunkShape = z.object({
 });
 const originationShape = z.object({ sipUrl: z.string() });
 
-type Client = ReturnType<typeof twilio>;
+type Client = ReturnType<typeof createTwilioClient>;
 
 /** Creates the carrier; sends nothing before it is used. */
 export function createTwilioCarrier(options: TwilioOptions): Carrier {
-  const httpClient = requestClient(options.baseUrl, options.timeoutMs ?? TIMEOUT_MS);
-  // Otherwise the SDK could print requests because of an environment variable.
-  const client = twilio(options.accountSid, options.authToken, { httpClient, logLevel: 'error' });
+  const client = createTwilioClient(options);
   const { sipAddress, publicUrl } = options;
   const lostCallUrl = publicUrl?.startsWith('https:') ? `${publicUrl}${LOST_CALL_PATH}` : null;
   const trunk = sipAddress === undefined ? null : new Trunk(client, sipAddress, lostCallUrl);
@@ -209,47 +193,5 @@ class Trunk {
         sipUrl: this.#sipUrl,
       });
     return sid;
-  }
-}
-
-/**
- * The SDK's own client, with the size of answers limited; sends all requests to another base address if one
- * is set.
- */
-function requestClient(baseUrl: string | undefined, timeoutMs: number): twilio.RequestClient {
-  const client = new twilio.RequestClient({ timeout: timeoutMs });
-  client.axios.defaults.maxContentLength = MAX_ANSWER_BYTES;
-  if (baseUrl !== undefined) {
-    client.axios.interceptors.request.use((config) => {
-      const { pathname, search: query } = new URL(config.url ?? '/', baseUrl);
-      config.url = `${baseUrl}${pathname}${query}`;
-      return config;
-    });
-  }
-  return client;
-}
-
-/** Sends a request and repeats it after failures of these kinds. Throws `TwilioFailure`. */
-function withRetries<Result>(
-  again: ReadonlySet<TwilioFailureKind>,
-  ask: () => Promise<Result>,
-): Promise<Result> {
-  const attempt = async () => {
-    try {
-      return await ask();
-    } catch (error) {
-      throw toTwilioFailure(error);
-    }
-  };
-  const shouldRetry = ({ error }: { error: Error }) =>
-    error instanceof TwilioFailure && again.has(error.kind);
-  return pRetry(attempt, { retries: RETRIES, minTimeout: FIRST_WAIT_MS, randomize: true, shouldRetry });
-}
-
-async function asFault<Result>(work: () => Promise<Result>): Promise<Result> {
-  try {
-    return await work();
-  } catch (error) {
-    throw error instanceof TwilioFailure ? toFault(error) : error;
   }
 }

@@ -93,5 +93,9 @@ export class SilentMedia implements LegFactory {
     return Promise.reject(fault('gateway_unreachable'));
   }
 
+  openStreamLeg(): Promise<never> {
+    return Promise.reject(fault('gateway_unreachable'));
+  }
+
   async close(): Promise<void> {}
 }

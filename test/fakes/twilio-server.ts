@@ -232,19 +232,31 @@ function sell(state: State, response: ServerResponse, form: Readonly<Record<stri
   }
 }
 
-/** Sets where messages to a number go. */
+/** Sets where messages and calls to a number go: what a request does not name stays. */
 function redirect(state: State, { response, url, id, form }: Exchange): void {
   const index = state.owned.findIndex((row) => row['sid'] === id);
   const changed = {
     ...state.owned[index],
-    sms_url: form['SmsUrl'] ?? null,
-    sms_application_sid: form['SmsApplicationSid'] ?? state.owned[index]?.['sms_application_sid'] ?? '',
+    ...fieldsOf(form, {
+      SmsUrl: 'sms_url',
+      SmsApplicationSid: 'sms_application_sid',
+      VoiceUrl: 'voice_url',
+      VoiceMethod: 'voice_method',
+      VoiceApplicationSid: 'voice_application_sid',
+      TrunkSid: 'trunk_sid',
+    }),
   };
   if (index < 0) refuse(response, 404, notFound(url));
   else {
     state.owned.splice(index, 1, changed);
     send(response, 200, changed);
   }
+}
+
+function fieldsOf(form: Exchange['form'], names: Readonly<Record<string, string>>): Row {
+  return Object.fromEntries(
+    Object.entries(names).flatMap(([field, name]) => (field in form ? [[name, form[field] ?? '']] : [])),
+  );
 }
 
 function sendMessage(state: State, response: ServerResponse, form: Exchange['form']): void {

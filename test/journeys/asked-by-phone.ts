@@ -1,9 +1,8 @@
 /** A phone in a call with the demo agent that asks for its opening hours whenever the test wants. */
 import { expect } from 'vitest';
 import { systemClock } from '#base/clock.ts';
-import type { HeardPacket } from '#test/fakes/rtp-peer.ts';
 import type { Installation } from './installation.ts';
-import { callLive } from './live-phone.ts';
+import { callLive, type LivePhone } from './live-phone.ts';
 import { ASKED, QUESTION, record } from './microphone.ts';
 
 const RATE_HZ = 8_000;
@@ -37,10 +36,18 @@ export function linesOf(items: readonly { readonly role: string; readonly conten
   return items.map(({ role, content }) => `${role}: ${content}`);
 }
 
+/** A phone in a call. */
+export interface TalkingPhone {
+  /** All audio of the agent so far, by frame. */
+  readonly packets: readonly { readonly atMs: number; readonly peak: number }[];
+  /** Plays 8 kHz audio; resolves at its end. */
+  speak(samples: Int16Array): Promise<unknown>;
+  hangUp(): Promise<void>;
+}
+
 /** The phone. */
-interface AskingPhone {
-  /** All packets of the agent so far. */
-  readonly packets: readonly HeardPacket[];
+interface AskingPhone<Phone extends TalkingPhone> {
+  readonly packets: Phone['packets'];
   call(): Promise<CallSoFar>;
   /** Asks; resolves when the answer is heard and in the transcript. */
   ask(): Promise<void>;
@@ -48,8 +55,30 @@ interface AskingPhone {
 }
 
 /** Calls the demo agent; resolves when it has greeted. */
-export async function callAndListen(installation: Installation, from: string): Promise<AskingPhone> {
-  const phone = await callLive(installation.sipAddress(), from);
+export async function callAndListen(
+  installation: Installation,
+  from: string,
+): Promise<AskingPhone<LivePhone>> {
+  return listenOn(installation, from, await callLive(installation.sipAddress(), from));
+}
+
+/** The same with a phone that has just called; resolves when the agent has greeted. */
+export async function listenOn<Phone extends TalkingPhone>(
+  installation: Installation,
+  from: string,
+  phone: Phone,
+): Promise<AskingPhone<Phone>> {
+  const asking = await talkOn(installation, from, phone);
+  await installation.until('it has greeted', async () => (await asking.call()).said.length > 0);
+  return asking;
+}
+
+/** The same; resolves when the call is active. */
+export async function talkOn<Phone extends TalkingPhone>(
+  installation: Installation,
+  from: string,
+  phone: Phone,
+): Promise<AskingPhone<Phone>> {
   const find = `/v1/agent/sessions?status=active&caller_number=${encodeURIComponent(from)}`;
   const active = async () => (await installation.ask('GET', find)).sessions;
   await installation.until('the session is active', async () => (await active()).length === 1);
@@ -61,7 +90,6 @@ export async function callAndListen(installation: Installation, from: string): P
       // The recogniser may split an utterance in two.
       return said.length >= lines && said.at(-1)?.startsWith('assistant: ') === true;
     });
-  await hasSaid('it has greeted', 1);
   return {
     packets: phone.packets,
     call,

@@ -42,7 +42,8 @@ export type Addressee =
 
 /** Finds the addressee of an INVITE. */
 export async function findAddressee(context: Context, request: AdmissionRequest): Promise<Addressee> {
-  const claims = await findCalledNumbers(context, request.to_user);
+  const called = await findCalledNumbers(context, request.to_user);
+  const claims = called.filter((number) => !number.media_stream || isCalledBySip(number));
   if (claims.length === 0) return (await calledByPbx(context, request)).addressee;
   // Bought: no PBX calls it.
   if (claims.every(({ sip }) => sip === null)) return amongClaims(context, claims, request);
@@ -137,6 +138,11 @@ function isTrusted({ settings }: Context, { source_address: address, is_local }:
   if (trusted.allowsAddress(address, 0)) return true;
   const trustsLoopback = trusted.allowsAddress('127.0.0.1', 0) || trusted.allowsAddress('::1', 0);
   return trustsLoopback && is_local === true;
+}
+
+/** False for a number without a trunk, whose calls come as media streams only: no INVITE is for it. */
+function isCalledBySip({ sip }: NumberDocument): boolean {
+  return sip !== null && (sip.inbound_auth_username !== null || sip.inbound_allowed_addresses.length > 0);
 }
 
 function namesSources({ sip }: NumberDocument): boolean {

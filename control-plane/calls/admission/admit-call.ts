@@ -7,61 +7,36 @@
 
 import { networkOf } from '#base/client-network.ts';
 import { Fault, fault } from '#config/errors.ts';
-import type { CallPlan } from '#protocol/call-plan.ts';
+import type { StreamVendor } from '#protocol/media-streams.ts';
 import { type AdmissionRequest, withoutCredentials } from '#protocol/sip-admission.ts';
 import { isE164 } from '#telephony/e164.ts';
 import { withinLimits } from '../../accounts/limits/spend-limits.ts';
 import { withinWebSessionLimits } from '../../accounts/limits/web-session-limits.ts';
 import { versionOfCall } from '../../catalogue/agents/version-of-call.ts';
-import { planKnowledge } from '../../catalogue/knowledge/plan-knowledge.ts';
 import { isExtension } from '../../catalogue/phones/extensions.ts';
 import { type Context, newId } from '../../platform/context.ts';
 import { logRefusal, measureAdmission } from '../../platform/refusals/log-refusal.ts';
-import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
 import type { NumberDocument } from '../../platform/store/models/number-model.ts';
-import type { SessionDocument } from '../../platform/store/models/session-model.ts';
-import type { SessionShare } from '../../platform/store/models/session-share.ts';
 import type { VersionDocument } from '../../platform/store/models/version-model.ts';
-import { isLive } from '../../platform/store/session-status.ts';
-import { planTransfers } from '../outbound/transfer-plan.ts';
-import { buildPlan } from '../plans/build-plan.ts';
 import { sessionTimezone } from '../plans/session-timezone.ts';
-import { sessionDraft, storePlan } from '../sessions/new-session.ts';
+import { sessionDraft } from '../sessions/new-session.ts';
 import {
   assignSession,
   type PlacedSession,
   placeSession,
   withdrawSession,
 } from '../sessions/place-session.ts';
-import { loadSession } from '../sessions/session-store.ts';
-import { earlierTexts } from '../texts/earlier-texts.ts';
 import { findAddressee } from './addressee.ts';
 import { findCalledVersion } from './called-version.ts';
-import { askInitWebhook } from './init-webhook.ts';
 import { namesPhone, phoneCallOf } from './phone-caller.ts';
+import { type AdmittedCall, type InboundCall, preparePlan } from './plan-inbound-call.ts';
 import { type Admission, type RefusalHeaders, refusal } from './refusal.ts';
-import {
-  isTestCall,
-  numberOfTest,
-  permittedSession,
-  type TestedAgent,
-  testedAgentOf,
-  testSessionOf,
-} from './test-call.ts';
+import { isTestCall, numberOfTest, permittedSession, testedAgentOf, testSessionOf } from './test-call.ts';
 
 /** Retry-After for callers refused for lack of capacity, in seconds. */
 const RETRY_AFTER = '10';
 
 const MINUTE_MS = 60_000;
-
-/** The destination of an admissible call, before the charge. */
-interface Callee {
-  readonly number: NumberDocument;
-  readonly agent: AgentDocument;
-  readonly version: VersionDocument;
-  /** Null if no share has decided the version. */
-  readonly share: SessionShare | null;
-}
 
 /**
  * Admits or refuses an INVITE; throws only for programming errors and database failures. `isAwaited` returns
@@ -132,11 +107,51 @@ async function admitPhone(
   }
 }
 
+/**
+ * Admits or refuses a call that a vendor's media stream brings to a number; `sipStatus` of a refusal says how
+ * the caller hears of it. Throws only for programming errors and database failures.
+ */
+export function admitStreamedCall(
+  context: Context,
+  number: NumberDocument,
+  call: Pick<InboundCall, 'request' | 'isAwaited'> & { readonly vendor: StreamVendor },
+): Promise<{ readonly sessionId: string } | { readonly refusal: Fault }> {
+  return measureAdmission(
+    context,
+    'inbound_call',
+    async () => {
+      const placed = await placeFor(context, number, { ...call, tested: null });
+      if (!('refusal' in placed)) return { sessionId: placed.sessionId };
+      await noteRefusal(context, { request: call.request, number }, placed.refusal);
+      return placed;
+    },
+    (answer) => !('refusal' in answer),
+  );
+}
+
 async function admitTo(
   context: Context,
   number: NumberDocument,
-  { request, isAwaited, tested }: Pick<InboundCall, 'request' | 'isAwaited' | 'tested'>,
+  arrival: Pick<InboundCall, 'request' | 'isAwaited' | 'tested'>,
 ): Promise<Admission> {
+  const placed = await placeFor(context, number, { ...arrival, vendor: null });
+  if (!('refusal' in placed))
+    return { answer: { action: 'route', data: { tag: placed.tag } }, planned: placed.planned };
+  const headers = placed.refusal.sipStatus === 503 ? { 'Retry-After': RETRY_AFTER } : undefined;
+  return refuse(context, { request: arrival.request, number }, placed.refusal, headers);
+}
+
+/** A call that a worker has, and that gets its plan; or why it has none. */
+type PlacedCall =
+  | { readonly sessionId: string; readonly tag: string; readonly planned: Promise<void> }
+  | { readonly refusal: Fault };
+
+async function placeFor(
+  context: Context,
+  number: NumberDocument,
+  arrival: Pick<InboundCall, 'request' | 'isAwaited' | 'tested' | 'vendor'>,
+): Promise<PlacedCall> {
+  const { request, tested } = arrival;
   const isTest = isTestCall(request);
   try {
     const published = await findCalledVersion(context, number, tested);
@@ -145,24 +160,16 @@ async function admitTo(
     const live = isTest ? { ...published, share: null } : published;
     const called = await versionOfCall(context, live, { caller: request.from_user, sessionId });
     const callee = { number, agent: published.agent, ...called };
-    const call = { request, callee, isAwaited, sessionId, isTest, tested };
+    const call = { ...arrival, callee, sessionId, isTest };
     const { placed, tag } = await placeWithinLimits(context, call);
-    context.logger.info({ sessionId: placed.session._id, agentId: callee.agent._id }, 'call admitted');
+    context.logger.info({ sessionId, agentId: callee.agent._id }, 'call admitted');
     const planned = sendPlan(context, { ...call, placed }).catch((error: unknown) => {
-      context.logger.error(
-        { err: error, sessionId: placed.session._id },
-        'failed to send the plan of an admitted call',
-      );
+      context.logger.error({ err: error, sessionId }, 'failed to send the plan of an admitted call');
     });
-    return { answer: { action: 'route', data: { tag } }, planned };
+    return { sessionId, tag, planned };
   } catch (error) {
-    if (!(error instanceof Fault)) throw error;
-    return refuse(
-      context,
-      { request, number },
-      error,
-      error.sipStatus === 503 ? { 'Retry-After': RETRY_AFTER } : undefined,
-    );
+    if (error instanceof Fault) return { refusal: error };
+    throw error;
   }
 }
 
@@ -184,18 +191,27 @@ async function warnOfUntrusted(
     logger.warn({ address, agentId }, 'a call was refused because SIP_TRUSTED does not contain its source');
 }
 
-/** Refusals are rate-limited: callers that retry at once would take event-loop time from all other calls. */
+interface RefusedCall {
+  readonly request: AdmissionRequest;
+  readonly number: NumberDocument | null;
+}
+
 async function refuse(
   context: Context,
-  { request, number }: { request: AdmissionRequest; number: NumberDocument | null },
+  call: RefusedCall,
   reason: Fault,
   headers?: RefusalHeaders,
 ): Promise<Admission> {
+  await noteRefusal(context, call, reason);
+  return refusal(reason.sipStatus, headers);
+}
+
+/** Refusals are rate-limited: callers that retry at once would take event-loop time from all other calls. */
+async function noteRefusal(context: Context, { request, number }: RefusedCall, reason: Fault): Promise<void> {
   await context.refusals.throttleCall(number?.user_id ?? networkOf(request.source_address));
   // The doctor shows why its own call was refused.
   if (number && permittedSession(context, request, number) === null)
     tellOfRefusal(context, { request, number }, reason);
-  return refusal(reason.sipStatus, headers);
 }
 
 /** Tells the team, and the operator if a setting refuses the source. */
@@ -215,16 +231,6 @@ function tellOfRefusal(
   logRefusal(context, { kind: 'inbound_call', teamId: number.team_id, ...call }, reason);
 }
 
-interface InboundCall {
-  readonly request: AdmissionRequest;
-  readonly callee: Callee;
-  readonly sessionId: string;
-  /** Free and in no list. */
-  readonly isTest: boolean;
-  /** Set in a voice test. */
-  readonly tested: TestedAgent | null;
-  readonly isAwaited: () => boolean;
-}
 
 /** Voice tests count among the previews of their account. */
 function placeWithinLimits(context: Context, call: InboundCall): ReturnType<typeof placeRoutableCall> {
@@ -237,13 +243,17 @@ function placeWithinLimits(context: Context, call: InboundCall): ReturnType<type
     : withinLimits(context, { agent: callee.agent, payer: { userId }, sessionId }, place);
 }
 
-/** Places the call while signalling waits; signalling routes it by `tag`. */
+/**
+ * Places the call while signalling waits; signalling routes it by `tag`, which is empty if there is nothing
+ * to route.
+ */
 async function placeRoutableCall(
   context: Context,
   call: InboundCall,
 ): Promise<{ placed: PlacedSession; tag: string }> {
   const placed = await placeInboundCall(context, call);
-  const tag = call.isAwaited() ? placed.placement.sipTag : null;
+  const { sipTag } = placed.placement;
+  const tag = call.isAwaited() ? (call.vendor ? '' : sipTag) : null;
   if (tag !== null && call.request.is_answerable !== false) return { placed, tag };
   await withdrawSession(context, placed);
   throw fault(tag === null ? 'no_capacity' : 'no_common_codec');
@@ -270,11 +280,12 @@ async function placeInboundCall(context: Context, call: InboundCall): Promise<Pl
     metadata: {},
     callerNumber: request.from_user === '' ? null : request.from_user,
     dialedNumber: number.phone_number || null,
-    sipCallId: request.call_id,
+    sipCallId: call.vendor ? null : request.call_id,
     sipHeaders: withoutCredentials(request.headers),
     recordAudio: !call.isTest && version.config.conversation.record_audio,
     tokenHash: null,
   });
+  if (call.vendor) return placeSession(context, draft, { kind: 'phone', isMediaStream: true });
   const route = { workerTags: request.worker_tags ?? null, server: request.server ?? null };
   return placeSession(context, draft, { kind: 'phone', route });
 }
@@ -289,8 +300,6 @@ function timezoneOf(request: AdmissionRequest, version: VersionDocument): string
   });
 }
 
-type AdmittedCall = InboundCall & { readonly placed: PlacedSession };
-
 /** Sends the plan to the worker, unless the caller has hung up in the meantime. */
 async function sendPlan(context: Context, call: AdmittedCall): Promise<void> {
   const planned = await preparePlan(context, call).catch(async (error: unknown) => {
@@ -300,95 +309,4 @@ async function sendPlan(context: Context, call: AdmittedCall): Promise<void> {
   });
   if (!planned) return;
   await assignSession(context, { session: planned.session, placement: call.placed.placement }, planned.plan);
-}
-
-/** Calls the init webhook, then stores the plan; null if the caller has hung up in the meantime. */
-async function preparePlan(
-  context: Context,
-  call: AdmittedCall,
-): Promise<{ readonly session: SessionDocument; readonly plan: CallPlan } | null> {
-  const { request, callee, placed, isTest, tested } = call;
-  const { number, agent, version } = callee;
-  const [variables, knowledge, written, transfer] = await Promise.all([
-    isTest ? {} : initVariables(context, request, callee),
-    planKnowledge(context, version),
-    isTest ? null : earlierTexts(context, number, request.from_user),
-    // No test calls a person.
-    tested
-      ? null
-      : planTransfers(context, number, {
-          sessionId: placed.session._id,
-          config: version.config,
-          callerNumber: request.from_user,
-        }),
-  ]);
-  // An init webhook and the addresses of transfers may take so long that the caller has given up.
-  const hasWaited = transfer !== null || (!isTest && version.config.webhooks.conversation_init !== null);
-  const session = hasWaited ? await loadSession(context, placed.session._id) : placed.session;
-  if (!session || !isLive(session.status)) return null;
-  const plan = buildPlan(context, {
-    sessionId: session._id,
-    agent,
-    version,
-    knowledge,
-    channel: 'phone_inbound',
-    transport: {
-      type: 'sip_inbound',
-      sip_call_id: request.call_id,
-      from_number: request.from_user,
-      to_number: number.phone_number,
-      is_tenants: number.provider !== 'managed',
-    },
-    timezone: session.timezone,
-    callerNumber: request.from_user,
-    dialedNumber: number.phone_number,
-    overrides: {},
-    variables,
-    endUserId: null,
-    llmExtraBody: null,
-    recordAudio: isTest ? false : null,
-    toolEvents: false,
-    worldContext: true,
-    isPreview: isTest,
-    earlierTexts: written?.text ?? null,
-    transfer,
-  });
-  await Promise.all([
-    storePlan(context, session, plan),
-    written && noteContinued(context, session, written.sessionId),
-  ]);
-  return { session, plan };
-}
-
-/** Keeps which text session the caller goes on with. */
-async function noteContinued(
-  { models }: Context,
-  { _id }: Pick<SessionDocument, '_id'>,
-  continuedFrom: string,
-): Promise<void> {
-  await models.sessions.updateOne({ _id }, { $set: { continued_from: continuedFrom } });
-}
-
-async function initVariables(
-  context: Context,
-  request: AdmissionRequest,
-  { number, agent, version }: Callee,
-) {
-  const init = version.config.webhooks.conversation_init;
-  if (!init) return {};
-  const secret = version.secrets.conversation_init.find((key) => key.url === init.url)?.sealed ?? null;
-  return askInitWebhook(
-    context,
-    { url: init.url, timeoutSeconds: init.timeout_seconds, secret },
-    {
-      event: 'call.inbound',
-      call: {
-        caller_number: isE164(request.from_user) ? request.from_user : '',
-        dialed_number: number.phone_number,
-        agent_id: agent._id,
-        phone_number_id: number._id,
-        provider_call_sid: number.provider === 'managed' ? (request.headers['x-twilio-callsid'] ?? '') : '',
-      },
-    },
-  );
 }

@@ -42,10 +42,10 @@ export async function openUnplacedSession(
 export async function placeSession(
   context: Context,
   draft: SessionDocument,
-  job: { kind: JobOffer['kind']; plan?: CallPlan; route?: SipRoute },
+  job: Pick<JobOffer, 'kind' | 'isMediaStream'> & { plan?: CallPlan; route?: SipRoute },
 ): Promise<PlacedSession> {
-  const { kind, plan, route } = job;
-  const offer = { sessionId: draft._id, epoch: draft.epoch + 1, kind, sipCallId: draft.sip_call_id, route };
+  const { kind, plan, ...how } = job;
+  const offer = { sessionId: draft._id, epoch: draft.epoch + 1, kind, sipCallId: draft.sip_call_id, ...how };
   // Checked before anything is stored: a later refusal costs eight database commands.
   await requireShare(context, kind, draft);
   await insertDocument(context.models.sessions, draft);

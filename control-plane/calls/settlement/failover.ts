@@ -270,8 +270,9 @@ async function assignToSuccessor(
 }
 
 /** A web call that its worker still has goes only to one that need not load anything first. */
-function offerOf(key: SessionKey, { dialog, canWait = false }: LostCall): JobOffer {
+function offerOf(key: SessionKey, { dialog, plan, canWait = false }: LostCall): JobOffer {
   const offer = { ...key, sipCallId: null };
+  if (plan.transport.type === 'media_stream') return { ...offer, kind: 'phone', isMediaStream: true };
   return dialog ? { ...offer, kind: 'phone' } : { ...offer, kind: 'web', needsReady: canWait };
 }
 

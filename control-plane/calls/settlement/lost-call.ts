@@ -51,7 +51,8 @@ export async function runningCall(
   if (!isRunning(session.status) || context.clock.wallTime() - lostAt.getTime() > LOST_FOR_MS) return null;
   const plan = await planWithKnowledge(context, session);
   if (!plan) return null;
-  if (session.channel === 'web_voice') return { plan, dialog: null, person: null, lostAt };
+  if (session.channel === 'web_voice' || plan.transport.type === 'media_stream')
+    return { plan, dialog: null, person: null, lostAt };
   const dialog = reportedDialog.nullable().parse(readReported(context, session, 'dialog'));
   const person = reportedPerson.nullable().parse(readReported(context, session, 'person'));
   return dialog === null || dialog.local_party === '' ? null : { plan, dialog, person, lostAt };

@@ -4,7 +4,7 @@ import type { ControlMessage, ControlRequest, JobKind, WorkerAnswer } from '#pro
 import { ANSWER_MS, type JobOffer, type Placement, type SessionKey } from '../../platform/dispatch.ts';
 import type { OwnWorkers } from './other-replicas.ts';
 import { toWire } from './session-wire.ts';
-import { takesKind } from './slots.ts';
+import { takesOffer } from './slots.ts';
 import type { OfferVerdict, WorkerConnection } from './worker-connection.ts';
 
 /** Time for a worker to accept an offer. */
@@ -35,6 +35,8 @@ export interface WorkerLoad {
   readonly asksOfTestCalls?: boolean | undefined;
   /** Whether it answers `send_sip`, and is connected to a SIP server. */
   readonly sendsSip?: boolean | undefined;
+  /** Whether it takes phone calls over media streams. */
+  readonly joinsMediaStreams?: boolean | undefined;
   readonly capacity: number;
   readonly calls: number;
   readonly freeSlots: number;
@@ -155,6 +157,7 @@ export class ConnectedWorkers implements OwnWorkers {
         measuresRegret: registration.measures_regret === true,
         asksOfTestCalls: registration.asks_of_test_calls === true,
         sendsSip: registration.sends_sip === true && (sipServers?.length ?? 0) > 0,
+        joinsMediaStreams: registration.joins_media_streams === true,
       };
       return { instanceId, kinds, ...able, capacity, ...load, isWebReady };
     });
@@ -204,11 +207,11 @@ export class ConnectedWorkers implements OwnWorkers {
   async placeHere(offer: JobOffer): Promise<Placement | null> {
     if (this.isClosedTo(offer.kind)) return null;
     const { needsReady = false } = offer;
-    const suitable = [...this.#workers.values()].filter(
-      ({ registration, isWebReady }) =>
-        takesKind({ ...registration, takesText: registration.takes_text === true }, offer.kind) &&
-        (isWebReady || !needsReady),
-    );
+    const suitable = [...this.#workers.values()].filter(({ registration, isWebReady }) => {
+      const { kinds, takes_text, joins_media_streams } = registration;
+      const able = { takesText: takes_text === true, joinsMediaStreams: joins_media_streams === true };
+      return takesOffer({ kinds, isWebReady, ...able }, offer);
+    });
     const candidates = suitable
       .filter((worker) => isReached(worker, offer.route))
       // Full workers are asked last rather than skipped, because their last heartbeat may be a second old.
@@ -261,7 +264,14 @@ export class ConnectedWorkers implements OwnWorkers {
 
   async #offer(worker: WorkerConnection, offer: JobOffer, withinMs: number): Promise<OfferVerdict> {
     const waiting = worker.waitForVerdict(offer, withinMs);
-    worker.send({ type: 'offer', ...toWire(offer), kind: offer.kind, sip_call_id: offer.sipCallId });
+    const { kind, sipCallId, isMediaStream } = offer;
+    worker.send({
+      type: 'offer',
+      ...toWire(offer),
+      kind,
+      sip_call_id: sipCallId,
+      ...(isMediaStream && { is_media_stream: true }),
+    });
     const verdict = await waiting;
     // A late accept must not keep a slot for a call that went to another worker.
     if (verdict === 'late') worker.send({ type: 'withdraw', ...toWire(offer) });

@@ -18,7 +18,7 @@ import {
 } from '#protocol/worker-link.ts';
 import { ANSWER_MS, type JobOffer, type Placement } from '../../platform/dispatch.ts';
 import type { Coordination, Json } from '../../platform/store/coordination.ts';
-import { takesKind } from './slots.ts';
+import { takesOffer } from './slots.ts';
 
 /** Interval between a replica's announcements. */
 const NEWS_MS = 1_000;
@@ -39,6 +39,7 @@ const offerSchema = z.object({
     .object({ workerTags: z.array(z.string()).readonly().nullable(), server: z.string().nullable() })
     .nullish(),
   needsReady: z.boolean().optional(),
+  isMediaStream: z.boolean().optional(),
 });
 const placementSchema = z.object({
   instanceId: z.string(),
@@ -60,6 +61,7 @@ const newsSchema = z.object({
       measuresRegret: z.boolean().optional(),
       asksOfTestCalls: z.boolean().optional(),
       sendsSip: z.boolean().optional(),
+      joinsMediaStreams: z.boolean().optional(),
       freeSlots: z.number(),
       capacity: z.number().default(0),
       isWebReady: z.boolean().default(true),
@@ -196,7 +198,10 @@ export class SharedReplicas implements OtherReplicas {
 
   async place(offer: JobOffer): Promise<Placement | null> {
     const room = (workers: News['workers']) =>
-      Math.max(-1, ...workers.filter((worker) => suits(worker, offer)).map(({ freeSlots }) => freeSlots));
+      Math.max(
+        -1,
+        ...workers.filter((worker) => takesOffer(worker, offer)).map(({ freeSlots }) => freeSlots),
+      );
     const candidates = this.#others()
       .map(({ replica, workers }) => ({ replica, room: room(workers) }))
       .filter((candidate) => candidate.room >= 0)
@@ -322,10 +327,6 @@ export class SharedReplicas implements OtherReplicas {
     if (holder === undefined) throw fault('gateway_unreachable');
     return holder;
   }
-}
-
-function suits(worker: News['workers'][number], { kind, needsReady }: JobOffer): boolean {
-  return takesKind(worker, kind) && (worker.isWebReady || needsReady !== true);
 }
 
 function channelOf(replica: string): string {

@@ -2,7 +2,7 @@
  * Fair sharing of worker slots: an account may not take the last tenth while others have fewer slots. Pure.
  */
 import type { JobKind } from '#protocol/worker-link.ts';
-import type { WorkerSlots } from '../../platform/dispatch.ts';
+import type { JobOffer, WorkerSlots } from '../../platform/dispatch.ts';
 
 /** Whether a worker takes this kind of job. Turns of text sessions are no kind that it lists. */
 export function takesKind(
@@ -10,6 +10,21 @@ export function takesKind(
   kind: JobKind,
 ): boolean {
   return kind === 'text_turn' ? takesText === true && kinds.includes('agent_test') : kinds.includes(kind);
+}
+
+/** Whether a worker may be offered this job. */
+export function takesOffer(
+  worker: Parameters<typeof takesKind>[0] & {
+    readonly isWebReady: boolean;
+    readonly joinsMediaStreams?: boolean | undefined;
+  },
+  { kind, needsReady, isMediaStream }: Pick<JobOffer, 'kind' | 'needsReady' | 'isMediaStream'>,
+): boolean {
+  return (
+    takesKind(worker, kind) &&
+    (worker.isWebReady || needsReady !== true) &&
+    (worker.joinsMediaStreams === true || isMediaStream !== true)
+  );
 }
 
 /** Total slots of the workers that accept this kind of job. */

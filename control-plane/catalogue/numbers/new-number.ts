@@ -13,6 +13,7 @@ type NewNumber = Pick<
   | 'status'
   | 'sip'
   | 'is_proven'
+  | 'media_stream'
 >;
 
 /** A number before its first change. */

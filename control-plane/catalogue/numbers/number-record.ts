@@ -1,13 +1,14 @@
 /** A phone number: request fields and API representation. Passwords are never returned. */
 import { z } from 'zod';
+import { streamVendor } from '#protocol/media-streams.ts';
 import { isE164 } from '#telephony/e164.ts';
 import { readHostPort } from '#telephony/sip-address.ts';
 import type { NumberDocument } from '../../platform/store/models/number-model.ts';
 
-const e164 = z.string().max(32).refine(isE164, 'must be an E.164 number such as +14155550123');
-const label = z.string().max(120);
+export const e164 = z.string().max(32).refine(isE164, 'must be an E.164 number such as +14155550123');
+export const label = z.string().max(120);
 const credential = z.string().max(128);
-const agentId = z.string().max(64).nullable();
+export const agentId = z.string().max(64).nullable();
 const addresses = z.array(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()])).max(32);
 
 /** A host name, without a port. */
@@ -112,13 +113,15 @@ export const numberRecord = z.object({
   termination_headers: z.record(z.string(), z.string()),
   /** Absent until set. */
   sms: z.object({ agent_id: z.string(), continue_minutes: z.number().int() }).optional(),
+  /** Its calls come as media streams of this account; absent unless it is connected. */
+  media_stream: z.object({ vendor: streamVendor, account_sid: z.string() }).optional(),
   created_at: z.iso.datetime(),
   updated_at: z.iso.datetime(),
 });
 
 /** Converts a number to its record. `isRegistered`: a registration at a PBX belongs to it. */
 export function toNumberRecord(number: NumberDocument, isRegistered = false): z.output<typeof numberRecord> {
-  const { sip } = number;
+  const { sip, media_stream } = number;
   return {
     phone_number_id: number._id,
     workspace_id: number.workspace_id,
@@ -142,6 +145,9 @@ export function toNumberRecord(number: NumberDocument, isRegistered = false): z.
     termination_auth_username: sip?.termination_auth_username ?? null,
     termination_headers: sip?.termination_headers ?? {},
     ...(number.sms ? { sms: number.sms } : {}),
+    ...(media_stream && {
+      media_stream: { vendor: media_stream.vendor, account_sid: media_stream.account_sid },
+    }),
     created_at: number.created_at.toISOString(),
     updated_at: number.updated_at.toISOString(),
   };

@@ -12,6 +12,7 @@ import { loggingRefusals } from '../../platform/refusals/log-refusal.ts';
 import { findPage } from '../../platform/store/find-page.ts';
 import { type NumberDocument, OCCUPYING_STATUSES } from '../../platform/store/models/number-model.ts';
 import { registeredNumbers } from '../registrations/registration-store.ts';
+import { connectTwilio, disconnectTwilio, twilioConnect } from './connect-twilio.ts';
 import { numberCreate, numberPatch, numberRecord, sipConfig, toNumberRecord } from './number-record.ts';
 import { receiveMessages, removeSms } from './number-sms.ts';
 import {
@@ -54,6 +55,7 @@ export function registerNumberRoutes(app: ApiServer, context: Context): void {
   registerNumberSearch(app, context);
   registerNumberRecords(app, context);
   registerSipConfig(app, context);
+  registerConnections(app, context);
 
   app.post(
     '/v1/agent/phone-numbers',
@@ -82,7 +84,10 @@ export function registerNumberRoutes(app: ApiServer, context: Context): void {
     '/v1/agent/phone-numbers/:phone_number_id',
     { schema: { tags: ['phone numbers'], params: numberPath, response: { 204: z.undefined() } } },
     async (request, reply) => {
-      await releaseNumber(context, callerOf(request).teamId, request.params.phone_number_id);
+      const { teamId } = callerOf(request);
+      const number = await findNumber(context, teamId, request.params.phone_number_id);
+      await releaseNumber(context, teamId, number._id);
+      await disconnectTwilio(context, number);
       return reply.code(204).send();
     },
   );
@@ -101,7 +106,7 @@ async function addNumber(
 ): Promise<NumberDocument> {
   const wanted = { id, phoneNumber: body.phone_number, label: body.label, agentId: body.agent_id };
   if (body.provider !== 'managed')
-    return importNumber(context, caller, wanted, await checkedSip(context, body, null));
+    return importNumber(context, caller, wanted, { sip: await checkedSip(context, body, null) });
   const attempt = {
     kind: 'phone_number',
     teamId: caller.teamId,
@@ -237,6 +242,24 @@ function registerSipConfig(app: ApiServer, context: Context): void {
         context,
         await changeNumber(context, number, { sip: await checkedSip(context, request.body, number.sip) }),
       );
+    },
+  );
+}
+
+function registerConnections(app: ApiServer, context: Context): void {
+  app.post(
+    '/v1/agent/phone-numbers/connect-twilio',
+    {
+      config: { access: 'beta' },
+      schema: {
+        tags: ['phone numbers'],
+        body: twilioConnect,
+        response: { 201: numberRecord },
+      },
+    },
+    async (request, reply) => {
+      const number = await connectTwilio(context, callerOf(request), request.body);
+      return reply.code(201).send(await recordOf(context, number));
     },
   );
 }

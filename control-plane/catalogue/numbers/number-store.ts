@@ -10,11 +10,7 @@ import type { Caller } from '../../platform/http/auth.ts';
 import type { Left } from '../../platform/http/once-per-key.ts';
 import { type CountedPlaces, freePlace, takePlace } from '../../platform/store/counted-places.ts';
 import { isDuplicateKey } from '../../platform/store/duplicate-key.ts';
-import {
-  type NumberDocument,
-  type NumberSip,
-  OCCUPYING_STATUSES,
-} from '../../platform/store/models/number-model.ts';
+import { type NumberDocument, OCCUPYING_STATUSES } from '../../platform/store/models/number-model.ts';
 import { newNumber } from './new-number.ts';
 
 /** Maximum duration of a purchase. */
@@ -226,16 +222,16 @@ async function refundFirstDay(context: Context, number: NumberDocument): Promise
 }
 
 /**
- * Imports a number that is reached over the caller's own SIP trunk. Throws `not_found`, `number_limit`,
- * `number_taken`.
+ * Imports a number that is reached over the caller's own SIP trunk, or over media streams of an account.
+ * Throws `not_found`, `number_limit`, `number_taken`.
  */
 export async function importNumber(
   context: Context,
   caller: Caller,
   wanted: NumberRequest,
-  sip: NumberSip,
+  reached: Pick<NumberDocument, 'sip' | 'media_stream'>,
 ): Promise<NumberDocument> {
-  const number = await occupy(context, caller, { wanted, provider: 'sip', sip });
+  const number = await occupy(context, caller, { wanted, provider: 'sip', ...reached });
   return (await settle(context, number, { status: 'active' })) ?? number;
 }
 
@@ -306,11 +302,7 @@ export async function requireAgent(context: Context, teamId: string, agentId: st
 async function occupy(
   context: Context,
   caller: Caller,
-  {
-    wanted,
-    provider,
-    sip,
-  }: { wanted: NumberRequest; provider: NumberDocument['provider']; sip: NumberSip | null },
+  { wanted, ...how }: { wanted: NumberRequest } & Pick<NumberDocument, 'provider' | 'sip' | 'media_stream'>,
 ): Promise<NumberDocument> {
   await requireAgent(context, caller.teamId, wanted.agentId);
   if (await isHosted(context, caller.teamId, wanted.phoneNumber)) throw fault('number_taken');
@@ -321,13 +313,12 @@ async function occupy(
       workspace_id: caller.workspaceId,
       user_id: caller.userId,
       phone_number: wanted.phoneNumber,
-      provider,
+      ...how,
       label: wanted.label,
       agent_id: wanted.agentId,
       status: 'provisioning',
-      sip,
       // A purchase proves ownership.
-      is_proven: provider === 'managed',
+      is_proven: how.provider === 'managed',
     },
     now(context),
   );

@@ -103,6 +103,12 @@ export const REQUEST_EXAMPLES: Readonly<Record<string, object>> = {
     agent_id: EXAMPLE_IDS.agent_id,
     transfer_caller_id: 'original_caller',
   },
+  'POST /v1/agent/phone-numbers/connect-twilio': {
+    account_sid: `AC${'0123456789abcdef'.repeat(2)}`,
+    auth_token: 'the token of the account',
+    phone_number: '+14155550123',
+    agent_id: EXAMPLE_IDS.agent_id,
+  },
   'PUT /v1/agent/phone-numbers/:phone_number_id/sip-config': SIP_TRUNK,
   'POST /v1/agent/sessions': {
     agent_id: EXAMPLE_IDS.agent_id,

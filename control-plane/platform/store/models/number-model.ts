@@ -3,6 +3,7 @@
  * sealed.
  */
 import { Schema } from 'mongoose';
+import type { StreamVendor } from '#protocol/media-streams.ts';
 import { modelOf } from '../schema.ts';
 
 /** SIP settings of an imported number, inbound and outbound. */
@@ -35,6 +36,14 @@ export interface NumberSms {
    * if that ended at most so long ago.
    */
   continue_minutes: number;
+}
+
+/** The account whose vendor brings the number's calls as media streams. */
+export interface NumberStream {
+  vendor: StreamVendor;
+  account_sid: string;
+  /** Stored sealed. */
+  auth_token: string;
 }
 
 /** A phone number of a workspace; `released` numbers stay stored but are never shown again. */
@@ -70,6 +79,8 @@ export interface NumberDocument {
   trunk_limits?: TrunkLimits;
   /** Absent until set. */
   sms?: NumberSms;
+  /** Absent unless the number is connected. */
+  media_stream?: NumberStream;
   created_at: Date;
   updated_at: Date;
 }
@@ -102,6 +113,7 @@ export const defineNumbers = modelOf<NumberDocument>('Number', () => {
       is_abandoned: { type: Boolean },
       trunk_limits: { type: Schema.Types.Mixed },
       sms: { type: Schema.Types.Mixed },
+      media_stream: { type: Schema.Types.Mixed },
       created_at: { type: Date, required: true },
       updated_at: { type: Date, required: true },
     },

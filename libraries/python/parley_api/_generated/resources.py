@@ -2051,6 +2051,37 @@ class PhoneNumbers(Resource):
         )
         return self._transport.json(call, options)
 
+    def create_connect_twilio(
+        self,
+        *,
+        account_sid: str,
+        auth_token: str,
+        phone_number: str,
+        label: str = OMITTED,
+        agent_id: Union[str, None] = OMITTED,
+        replace: bool = OMITTED,
+        options: RequestOptions = RequestOptions(),
+    ) -> api.PhoneNumber:
+        """Connect a number of your Twilio account. Has Twilio send the calls of the number here as media
+        streams over WebSocket, which needs no trunk and no open port besides HTTPS. Imports the number, or
+        changes the one you have. Account key with beta access. 400 if the account has no such number; 409
+        without an https PUBLIC_URL, or if the calls go elsewhere and replace is false; 502 if Twilio
+        refuses, for example the token.
+        """
+        call = Call(
+            "POST",
+            "/v1/agent/phone-numbers/connect-twilio",
+            body=given({
+                "account_sid": account_sid,
+                "auth_token": auth_token,
+                "phone_number": phone_number,
+                "label": label,
+                "agent_id": agent_id,
+                "replace": replace,
+            }),
+        )
+        return self._transport.json(call, options)
+
     def get(
         self,
         phone_number_id: str,

@@ -382,6 +382,13 @@ class PhoneNumberSms(TypedDict):
     """
 
 
+class PhoneNumberMediaStream(TypedDict):
+    vendor: Literal["twilio"]
+    """Vendor of the account: `twilio`."""
+    account_sid: str
+    """Id of your account at the vendor: `AC` and 32 hexadecimal digits."""
+
+
 class _PhoneNumber(TypedDict):
     phone_number_id: str
     """Id of the phone number; for a batch, the number it calls from."""
@@ -450,6 +457,10 @@ class PhoneNumber(_PhoneNumber, total=False):
     """
     sms: PhoneNumberSms
     """The agent that answers text messages to the number; absent without one"""
+    media_stream: PhoneNumberMediaStream
+    """Account whose vendor brings the calls of the number as media streams; absent unless the number is
+    connected.
+    """
 
 
 class Privacy(TypedDict):
@@ -6071,6 +6082,26 @@ class PhoneNumberCreateRequestSip(_PhoneNumberCreateRequestSip, total=False):
     """SIP headers added to outbound calls: at most 20, with `X-` names except `X-Service-…`, and values of up
     to 1,024 printable ASCII characters.
     """
+
+
+class _PhoneNumberCreateConnectTwilioRequest(TypedDict):
+    account_sid: str
+    """Id of your account at the vendor: `AC` and 32 hexadecimal digits."""
+    auth_token: str
+    """Token of the account, with which requests of the vendor are checked. Stored encrypted and never
+    returned.
+    """
+    phone_number: str
+    """Telephone number, E.164."""
+
+
+class PhoneNumberCreateConnectTwilioRequest(_PhoneNumberCreateConnectTwilioRequest, total=False):
+    label: str
+    """Name of the number in lists; may be empty."""
+    agent_id: Union[str, None]
+    """Id of the agent."""
+    replace: bool
+    """True takes the calls of the number also if Twilio sends them elsewhere now."""
 
 
 class _PhoneNumberUpdateRequestSms(TypedDict):

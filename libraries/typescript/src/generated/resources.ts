@@ -1310,6 +1310,21 @@ export class PhoneNumbers extends Resource {
   }
 
   /**
+   * Connect a number of your Twilio account. Has Twilio send the calls of the number here as media streams
+   * over WebSocket, which needs no trunk and no open port besides HTTPS. Imports the number, or changes the
+   * one you have. Account key with beta access. 400 if the account has no such number; 409 without an https
+   * PUBLIC_URL, or if the calls go elsewhere and replace is false; 502 if Twilio refuses, for example the
+   * token.
+   */
+  createConnectTwilio(
+    body: Api.PhoneNumberCreateConnectTwilioRequest,
+    options: RequestOptions = {},
+  ): Promise<Api.PhoneNumber> {
+    const call: Call = { method: 'POST', path: '/v1/agent/phone-numbers/connect-twilio', body };
+    return this.transport.json(call, options);
+  }
+
+  /**
    * Get a phone number. Returns the number, its status and, if imported, its SIP configuration without
    * passwords. Any account key. 404 if it is missing, released or belongs to another team.
    */

@@ -398,6 +398,13 @@ export interface PhoneNumberSms {
   continue_minutes: number;
 }
 
+export interface PhoneNumberMediaStream {
+  /** Vendor of the account: `twilio`. */
+  vendor: 'twilio';
+  /** Id of your account at the vendor: `AC` and 32 hexadecimal digits. */
+  account_sid: string;
+}
+
 export interface PhoneNumber {
   /** Id of the phone number; for a batch, the number it calls from. */
   phone_number_id: string;
@@ -467,6 +474,11 @@ export interface PhoneNumber {
   termination_headers: Record<string, string>;
   /** The agent that answers text messages to the number; absent without one */
   sms?: PhoneNumberSms | undefined;
+  /**
+   * Account whose vendor brings the calls of the number as media streams; absent unless the number is
+   * connected.
+   */
+  media_stream?: PhoneNumberMediaStream | undefined;
   /** When it was created, RFC 3339 UTC */
   created_at: string;
   /** Time of the last change, RFC 3339 UTC. */
@@ -6392,6 +6404,24 @@ export interface PhoneNumberCreateRequestSip {
    * to 1,024 printable ASCII characters.
    */
   termination_headers?: Record<string, string> | undefined;
+}
+
+export interface PhoneNumberCreateConnectTwilioRequest {
+  /** Id of your account at the vendor: `AC` and 32 hexadecimal digits. */
+  account_sid: string;
+  /**
+   * Token of the account, with which requests of the vendor are checked. Stored encrypted and never
+   * returned.
+   */
+  auth_token: string;
+  /** Telephone number, E.164. */
+  phone_number: string;
+  /** Name of the number in lists; may be empty. */
+  label?: string | undefined;
+  /** Id of the agent. */
+  agent_id?: string | null | undefined;
+  /** True takes the calls of the number also if Twilio sends them elsewhere now. */
+  replace?: boolean | undefined;
 }
 
 export interface PhoneNumberUpdateRequestSms {

@@ -713,6 +713,10 @@ export type PhoneNumber = {
     agent_id: string;
     continue_minutes: number;
   };
+  media_stream?: {
+    vendor: "twilio";
+    account_sid: string;
+  };
   created_at: string;
   updated_at: string;
 };

@@ -15,6 +15,7 @@ import { Empty, LoadedList } from '../parts/states.tsx';
 import { DataTable } from '../parts/table.tsx';
 import { BuyNumber } from './buy-number.tsx';
 import { ConnectPbx } from './connect-pbx.tsx';
+import { ConnectTwilio } from './connect-twilio.tsx';
 import { ImportNumber } from './import-number.tsx';
 import { PbxLines } from './pbx-lines.tsx';
 import { AddPhone, Phones } from './phones.tsx';
@@ -32,6 +33,7 @@ export default function NumbersPage() {
   const [isImporting, importing] = useDisclosure(false);
   const [isConnecting, connecting] = useDisclosure(false);
   const [isAdding, adding] = useDisclosure(false);
+  const [isStreaming, streaming] = useDisclosure(false);
   const list = useList<NumberList, PhoneNumber>(NUMBERS, (answer) => answer.phone_numbers);
   const agents = useRead<{ agents: Agent[] }>('/v1/agent/agents', { query: { page_size: 100 } });
   return (
@@ -46,6 +48,9 @@ export default function NumbersPage() {
           <Button variant="default" onClick={connecting.open}>
             Connect a PBX
           </Button>
+          <Button variant="default" onClick={streaming.open}>
+            Connect Twilio
+          </Button>
           <Button variant="default" onClick={importing.open}>
             Import
           </Button>
@@ -57,7 +62,7 @@ export default function NumbersPage() {
         list={list}
         empty={
           <Empty title="No numbers yet" action={<Button onClick={buying.open}>Buy a number</Button>}>
-            Buy one, or import one from your own carrier over SIP.
+            Buy one, connect one of your Twilio account, or import one from your own carrier over SIP.
           </Empty>
         }
       >
@@ -89,6 +94,15 @@ export default function NumbersPage() {
       >
         <ConnectPbx numbers={list.rows ?? []} onDone={connecting.close} />
       </Modal>
+      <Modal
+        opened={isStreaming}
+        onClose={streaming.close}
+        title="Connect a number of your Twilio account"
+        size="lg"
+        centered
+      >
+        <ConnectTwilio onDone={streaming.close} />
+      </Modal>
       <Modal opened={isBuying} onClose={buying.close} title="Buy a number" size="lg" centered>
         <BuyNumber onDone={buying.close} />
       </Modal>
@@ -103,6 +117,11 @@ export default function NumbersPage() {
       </Modal>
     </Page>
   );
+}
+
+function kindOf({ provider, media_stream }: PhoneNumber): string {
+  if (media_stream) return 'Connected to Twilio';
+  return provider === 'managed' ? 'Managed' : 'Imported over SIP';
 }
 
 function Row({ number, agents }: { number: PhoneNumber; agents: readonly Agent[] }) {
@@ -138,7 +157,7 @@ function Row({ number, agents }: { number: PhoneNumber; agents: readonly Agent[]
         />
       </Table.Td>
       <Table.Td>
-        {number.provider === 'managed' ? 'Managed' : 'Imported over SIP'}
+        {kindOf(number)}
         <Text size="sm" c="dimmed">
           {number.supports_outbound ? 'In and out' : 'Inbound only'}
         </Text>

@@ -1,0 +1,114 @@
+/**
+ * Serves media streams on the HTTP servers of a control plane: vendors connect with a ticket, workers with
+ * their token. Both connections of a stream end at the same replica.
+ */
+import type { IncomingMessage, Server } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { WebSocketServer } from 'ws';
+import { MAX_STREAM_MESSAGE_BYTES, WORKER_STREAM_PATH } from '#protocol/media-streams.ts';
+import type { Context } from '../../platform/context.ts';
+import { isBearer } from '../../platform/http/bearer.ts';
+import { claimUpgrade, refuseUpgrade } from '../../platform/http/upgrades.ts';
+import { StreamRelay } from './stream-relay.ts';
+import { redeemTicket, VENDOR_STREAM_PATH } from './stream-ticket.ts';
+
+/** What media streams need of the control plane. */
+export type StreamContext = Pick<
+  Context,
+  'clock' | 'logger' | 'coordination' | 'credentials' | 'secretBox' | 'publicAddress'
+>;
+
+/** Serves them on these servers. */
+export function serveMediaStreams(
+  context: StreamContext,
+  on: { readonly vendors: Server; readonly workers: readonly Server[] },
+): Pick<MediaStreams, 'close'> {
+  const streams = new MediaStreams(context);
+  streams.serveVendors(on.vendors);
+  for (const server of on.workers) streams.serveWorkers(server);
+  return streams;
+}
+
+/** The media streams of this replica. */
+class MediaStreams {
+  readonly #context: StreamContext;
+  readonly #sockets = new WebSocketServer({
+    noServer: true,
+    maxPayload: MAX_STREAM_MESSAGE_BYTES,
+    perMessageDeflate: false,
+  });
+  readonly #relays = new Map<string, StreamRelay>();
+  readonly #unclaim: (() => void)[] = [];
+
+  constructor(context: StreamContext) {
+    this.#context = context;
+  }
+
+  /** Accepts the connections of workers on a server. */
+  serveWorkers(server: Server): void {
+    const path = `${WORKER_STREAM_PATH}*`;
+    this.#unclaim.push(
+      claimUpgrade(server, path, (request, socket, head) => {
+        if (!isBearer(request.headers.authorization, this.#context.credentials.workerToken))
+          refuseUpgrade(socket, 401, { headers: { 'WWW-Authenticate': 'Bearer' } });
+        else
+          this.#sockets.handleUpgrade(request, socket, head, (connection) =>
+            this.#relayOf(lastSegment(request)).setWorker(connection),
+          );
+      }),
+    );
+  }
+
+  /** Accepts the connections of vendors on a server. */
+  serveVendors(server: Server): void {
+    const path = `${VENDOR_STREAM_PATH}*`;
+    this.#unclaim.push(
+      claimUpgrade(server, path, (request, socket, head) => {
+        this.#acceptVendor(request, socket, head).catch((error: unknown) => {
+          this.#context.logger.error({ err: error }, 'failed to accept a media stream');
+          refuseUpgrade(socket, 500);
+        });
+      }),
+    );
+  }
+
+  async #acceptVendor(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    const ticket = await redeemTicket(this.#context, lastSegment(request));
+    if (socket.destroyed) return;
+    if (!ticket) {
+      refuseUpgrade(socket, 403);
+      return;
+    }
+    this.#sockets.handleUpgrade(request, socket, head, (connection) =>
+      this.#relayOf(ticket.session_id).setVendor(connection),
+    );
+  }
+
+  /** Ends every stream. */
+  close(): void {
+    for (const unclaim of this.#unclaim) unclaim();
+    for (const relay of [...this.#relays.values()]) relay.end('closing');
+    this.#sockets.close();
+  }
+
+  /** The stream of a session, which begins with the first side that comes. */
+  #relayOf(sessionId: string): StreamRelay {
+    const known = this.#relays.get(sessionId);
+    if (known) return known;
+    const { clock, logger } = this.#context;
+    const relay = new StreamRelay({
+      clock,
+      onEnd: (why) => {
+        this.#relays.delete(sessionId);
+        logger.info({ sessionId, why }, 'a media stream ended');
+      },
+    });
+    this.#relays.set(sessionId, relay);
+    return relay;
+  }
+}
+
+function lastSegment({ url = '' }: IncomingMessage): string {
+  const path = url.split('?', 1)[0] ?? '';
+  return path.slice(path.lastIndexOf('/') + 1);
+}

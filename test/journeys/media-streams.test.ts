@@ -1,0 +1,162 @@
+/**
+ * Journey: a number of a customer's own account at Twilio. Its calls come as media streams to the HTTP port,
+ * so that neither SIP nor UDP is needed. Twilio is a stand-in that speaks its REST API, its voice webhook and
+ * its stream.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { askAboutCall, dialTwilio, newCallSid, type TwilioDial, TwilioPhone } from '#caller/twilio-phone.ts';
+import { startTwilioServer, TWILIO_ACCOUNT, type TwilioServer } from '#test/fakes/twilio-server.ts';
+import { ASKED_AND_ANSWERED, listenOn, type TalkingPhone, talkOn } from './asked-by-phone.ts';
+import { record } from './microphone.ts';
+import { type Product, startProduct } from './product.ts';
+import { demoAgentId, greetWith } from './tenant.ts';
+import { GREETING } from './web-conversation.ts';
+
+const NUMBER = '+14155550123';
+const GREETED = `assistant: ${GREETING}`;
+
+let twilio: TwilioServer;
+let product: Product;
+
+beforeAll(async () => {
+  twilio = await startTwilioServer();
+  twilio.owned.push({
+    sid: `PN${'1'.repeat(32)}`,
+    phone_number: NUMBER,
+    voice_url: 'https://demo.twilio.com/',
+  });
+  product = await startProduct({ environment: { TWILIO_BASE_URL: twilio.url, LOG_LEVEL: 'error' } });
+  await greetWith(product, GREETING);
+  await connect({ agent_id: await demoAgentId(product) });
+}, 120_000);
+afterAll(async () => {
+  await product?.close();
+  await twilio?.close();
+});
+
+/** Connects the number, with these fields changed. */
+function connect(more: Record<string, unknown> = {}) {
+  return product.api('POST', '/v1/agent/phone-numbers/connect-twilio', {
+    account_sid: TWILIO_ACCOUNT.accountSid,
+    auth_token: TWILIO_ACCOUNT.authToken,
+    phone_number: NUMBER,
+    ...more,
+  });
+}
+
+function dialOf(from: string): TwilioDial {
+  return { account: TWILIO_ACCOUNT, voiceUrl: String(twilio.owned[0]?.['voice_url']), from, to: NUMBER };
+}
+
+/** Calls the number; resolves once the call is answered. */
+async function dial(from: string): Promise<TwilioPhone> {
+  const phone = await dialTwilio(dialOf(from));
+  if (phone instanceof TwilioPhone) return phone;
+  throw new Error(`the call was rejected: ${phone.rejected}`);
+}
+
+async function talkingPhone(from: string): Promise<TalkingPhone & { readonly phone: TwilioPhone }> {
+  const phone = await dial(from);
+  return {
+    phone,
+    packets: phone.played,
+    speak: (samples) => phone.speak(samples),
+    hangUp: () => phone.hangUp(),
+  };
+}
+
+async function sessionOf(from: string) {
+  const find = `/v1/agent/sessions?caller_number=${encodeURIComponent(from)}`;
+  return (await product.ask('GET', find)).sessions[0];
+}
+
+describe('a number connected to Twilio', () => {
+  it('answers a call, hears the caller and is heard', { timeout: 120_000 }, async () => {
+    const from = '+15557660001';
+    const call = await listenOn(product, from, await talkingPhone(from));
+    await call.ask();
+    await call.hangUp();
+    await product.until('the call is settled', async () => (await call.call()).status === 'completed');
+    const { end_reason, said } = await call.call();
+    expect(end_reason).toBe('user_hangup');
+    expect(said).toEqual([GREETED, ...ASKED_AND_ANSWERED]);
+  });
+
+  it('goes on with another worker when its own dies', { timeout: 120_000 }, async () => {
+    const from = '+15557660005';
+    const call = await talkOn(product, from, await talkingPhone(from));
+    await product.until('the greeting is heard', () => call.packets.length > 50);
+    expect(product.kill('worker')).toBeGreaterThan(0);
+    const isSorry = (line: string) => line.startsWith('assistant: Sorry, I lost');
+    await product.until('it apologises', async () => (await call.call()).said.some(isSorry));
+    await call.ask();
+    await call.hangUp();
+    await product.until('the call is settled', async () => (await call.call()).status === 'completed');
+    const { end_reason, said } = await call.call();
+    expect(end_reason).toBe('user_hangup');
+    expect(said.slice(-2)).toEqual(ASKED_AND_ANSWERED);
+  });
+
+  it('is hung up on by the agent, once its farewell was heard', { timeout: 120_000 }, async () => {
+    const from = '+15557660006';
+    const { phone, speak, ...talking } = await talkingPhone(from);
+    const call = await listenOn(product, from, { speak, ...talking });
+    await speak(record(['Goodbye.', 1], 8_000));
+    expect(await phone.over).toBe(true);
+    await product.until('the call is settled', async () => (await call.call()).status === 'completed');
+    expect(await call.call()).toMatchObject({ end_reason: 'agent_hangup' });
+  });
+
+  it('is answered to nobody but Twilio', async () => {
+    const { voiceUrl } = dialOf('+15557660002');
+    const forged = { ...dialOf('+15557660002'), account: { ...TWILIO_ACCOUNT, authToken: 'guessed' } };
+    expect((await askAboutCall(forged, newCallSid())).status).toBe(403);
+    expect(
+      (await fetch(voiceUrl, { method: 'POST', body: new URLSearchParams({ To: NUMBER }) })).status,
+    ).toBe(403);
+    expect(
+      (await fetch(`${voiceUrl}0`, { method: 'POST', body: new URLSearchParams({ To: NUMBER }) })).status,
+    ).toBe(403);
+    expect(await sessionOf('+15557660002')).toBeUndefined();
+  });
+
+  it('places one call for one request, however often it comes', async () => {
+    const [from, callSid] = ['+15557660003', newCallSid()];
+    expect(await (await askAboutCall(dialOf(from), callSid)).text()).toContain('<Connect>');
+    expect(await (await askAboutCall(dialOf(from), callSid)).text()).toContain('<Reject');
+  });
+
+  it('lets a stream be joined once', { timeout: 60_000 }, async () => {
+    const phone = await dial('+15557660004');
+    expect((await fetch(phone.url.replace(/^ws/, 'http'))).status).toBe(404);
+    const { default: WebSocket } = await import('ws');
+    const again = new WebSocket(phone.url);
+    await expect(new Promise((_, reject) => again.once('error', reject))).rejects.toThrow('403');
+    await phone.hangUp();
+  });
+
+  it('is left alone at Twilio once it is released', async () => {
+    const number = '+14155550155';
+    twilio.owned.push({ sid: `PN${'2'.repeat(32)}`, phone_number: number, voice_url: '' });
+    const { body } = await connect({ phone_number: number });
+    const urlOf = () => twilio.owned.find((row) => row['phone_number'] === number)?.['voice_url'];
+    expect(urlOf()).toBe(`${product.url}/carriers/voice/${body.phone_number_id}`);
+    await product.ask('DELETE', `/v1/agent/phone-numbers/${body.phone_number_id}`);
+    expect(urlOf()).toBe('');
+  });
+
+  it('keeps its calls where they go, unless they are to be taken', async () => {
+    const number = '+14155550156';
+    const elsewhere = 'https://desk.example.com/voice';
+    twilio.owned.push({ sid: `PN${'3'.repeat(32)}`, phone_number: number, voice_url: elsewhere });
+    expect(await connect({ phone_number: number })).toMatchObject({ status: 409 });
+    expect(await connect({ phone_number: number, replace: true })).toMatchObject({ status: 201 });
+  });
+
+  it('says what is wrong with the account or the number', async () => {
+    expect(await connect({ auth_token: 'wrong' })).toMatchObject({ status: 502 });
+    const unknown = await connect({ phone_number: '+14155550199' });
+    expect(unknown).toMatchObject({ status: 422 });
+    expect(JSON.stringify(unknown.body)).toContain('no such number');
+  });
+});
