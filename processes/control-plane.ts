@@ -147,8 +147,7 @@ async function compose(
     drain: () => drain(workers, settings),
     async close() {
       sharing.cancel();
-      streams.close();
-      await Promise.all(links.map((link) => link.close()));
+      await Promise.all([streams, ...links].map((link) => link.close()));
       internal?.close();
       await others.close();
       await server.close();

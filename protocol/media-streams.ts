@@ -25,6 +25,8 @@ export const STREAM_CLOSE = {
   replaced: 4002,
   /** The control plane, to a worker: the vendor has not come, or is gone. */
   noVendor: 4003,
+  /** The control plane, to a worker: the vendor is connected to another replica; it must try again. */
+  elsewhere: 4005,
   /** The control plane: the other side does not take what is sent. */
   tooSlow: 4004,
 } as const;

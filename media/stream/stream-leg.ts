@@ -21,6 +21,8 @@ import { MalformedMessage, type StreamEvent, type StreamFormat, type VendorStrea
 
 /** The vendor connects within a second of the answer; longer than the control plane waits for it. */
 const START_TIMEOUT_MS = 15_000;
+/** A balancer gives the next connection to another replica. */
+const ELSEWHERE_MS = 20;
 /** A vendor sends the caller's audio all the time; after this long without any the call is over. */
 const MEDIA_TIMEOUT_MS = 30_000;
 /** A slot later than this is skipped instead of sent in a burst. */
@@ -43,6 +45,23 @@ export async function openStreamSession(
   options: StreamSessionOptions,
   shared: MediaShared,
 ): Promise<{ leg: TransportLeg; opened: OpenedLeg }> {
+  const lastMs = shared.clock.now() + START_TIMEOUT_MS;
+  for (;;) {
+    try {
+      const leg = await joinOnce(options, shared);
+      return { leg, opened: leg.opened };
+    } catch (error) {
+      if (!(error instanceof Elsewhere) || shared.clock.now() > lastMs)
+        throw fault('gateway_unreachable', {}, { cause: error });
+      await shared.clock.sleep(ELSEWHERE_MS);
+    }
+  }
+}
+
+/** The vendor is connected to another replica of the control plane. */
+class Elsewhere extends Error {}
+
+function joinOnce(options: StreamSessionOptions, shared: MediaShared): Promise<StreamLeg> {
   const socket = new WebSocket(options.url, {
     headers: { authorization: `Bearer ${options.token}` },
     handshakeTimeout: START_TIMEOUT_MS,
@@ -50,11 +69,10 @@ export async function openStreamSession(
     perMessageDeflate: false,
   });
   const vendor = VENDORS[options.vendor]();
-  const leg = await startedOn(socket, vendor, shared, (format) => {
+  return startedOn(socket, vendor, shared, (format) => {
     const connection = { socket, vendor, format };
     return new StreamLeg(options, connection, shared);
   });
-  return { leg, opened: leg.opened };
 }
 
 /** Reads until the stream has started; the leg takes what follows, which may have come at once. */
@@ -68,11 +86,14 @@ function startedOn(
   const giveUp = (cause: unknown) => {
     timer.cancel();
     socket.terminate();
-    reject(fault('gateway_unreachable', {}, { cause }));
+    reject(cause);
   };
   const timer = clock.after(START_TIMEOUT_MS, () => giveUp(new Error('the stream did not start')));
   socket.on('error', giveUp);
-  socket.on('close', (code) => giveUp(new Error(`the connection was closed with ${code}`)));
+  socket.on('close', (code) => {
+    const message = `the connection was closed with ${code}`;
+    giveUp(code === STREAM_CLOSE.elsewhere ? new Elsewhere(message) : new Error(message));
+  });
   socket.on('message', (data) => {
     try {
       const event = vendor.read(String(data));

@@ -1,16 +1,23 @@
 /**
  * Serves media streams on the HTTP servers of a control plane: vendors connect with a ticket, workers with
- * their token. Both connections of a stream end at the same replica.
+ * their token. Both connections of a stream must end at the same replica: a worker that has come to another one
+ * is sent away, and tries again.
  */
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { WebSocketServer } from 'ws';
+import { type WebSocket, WebSocketServer } from 'ws';
+import { z } from 'zod';
 import { MAX_STREAM_MESSAGE_BYTES, WORKER_STREAM_PATH } from '#protocol/media-streams.ts';
 import type { Context } from '../../platform/context.ts';
 import { isBearer } from '../../platform/http/bearer.ts';
 import { claimUpgrade, refuseUpgrade } from '../../platform/http/upgrades.ts';
 import { StreamRelay } from './stream-relay.ts';
 import { redeemTicket, VENDOR_STREAM_PATH } from './stream-ticket.ts';
+
+const CHANNEL = 'media-streams';
+/** `here`: this replica has the vendor of the session; `where`: it has its worker, and asks who has. */
+const news = z.object({ is: z.enum(['here', 'where']), session: z.string(), replica: z.string() });
 
 /** What media streams need of the control plane. */
 export type StreamContext = Pick<
@@ -39,9 +46,12 @@ class MediaStreams {
   });
   readonly #relays = new Map<string, StreamRelay>();
   readonly #unclaim: (() => void)[] = [];
+  readonly #replica = randomUUID();
+  readonly #subscribed: Promise<() => Promise<void>>;
 
   constructor(context: StreamContext) {
     this.#context = context;
+    this.#subscribed = context.coordination.subscribe(CHANNEL, (message) => this.#hear(message));
   }
 
   /** Accepts the connections of workers on a server. */
@@ -53,7 +63,7 @@ class MediaStreams {
           refuseUpgrade(socket, 401, { headers: { 'WWW-Authenticate': 'Bearer' } });
         else
           this.#sockets.handleUpgrade(request, socket, head, (connection) =>
-            this.#relayOf(lastSegment(request)).setWorker(connection),
+            this.#acceptWorker(lastSegment(request), connection),
           );
       }),
     );
@@ -79,16 +89,37 @@ class MediaStreams {
       refuseUpgrade(socket, 403);
       return;
     }
-    this.#sockets.handleUpgrade(request, socket, head, (connection) =>
-      this.#relayOf(ticket.session_id).setVendor(connection),
-    );
+    this.#sockets.handleUpgrade(request, socket, head, (connection) => {
+      this.#relayOf(ticket.session_id).setVendor(connection);
+      this.#say('here', ticket.session_id);
+    });
+  }
+
+  #acceptWorker(sessionId: string, connection: WebSocket): void {
+    const relay = this.#relayOf(sessionId);
+    relay.setWorker(connection);
+    if (!relay.hasVendor) this.#say('where', sessionId);
+  }
+
+  #say(is: z.output<typeof news>['is'], session: string): void {
+    void this.#context.coordination.publish(CHANNEL, { is, session, replica: this.#replica });
+  }
+
+  /** What another replica says: where a vendor is, or that it has its worker. */
+  #hear(message: unknown): void {
+    const { is, session, replica } = news.parse(message);
+    const relay = this.#relays.get(session);
+    if (!relay || replica === this.#replica) return;
+    if (is === 'where' && relay.hasVendor) this.#say('here', session);
+    if (is === 'here' && !relay.hasVendor) relay.end('elsewhere');
   }
 
   /** Ends every stream. */
-  close(): void {
+  async close(): Promise<void> {
     for (const unclaim of this.#unclaim) unclaim();
     for (const relay of [...this.#relays.values()]) relay.end('closing');
     this.#sockets.close();
+    await (await this.#subscribed)();
   }
 
   /** The stream of a session, which begins with the first side that comes. */

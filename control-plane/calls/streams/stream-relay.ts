@@ -34,6 +34,7 @@ export type StreamEnd =
   | 'worker_hung_up'
   | 'no_worker'
   | 'no_vendor'
+  | 'elsewhere'
   | 'not_started'
   | 'too_many_messages'
   | 'vendor_too_slow'
@@ -62,6 +63,10 @@ export class StreamRelay {
     this.#deps = deps;
     this.#messages = new TokenBucket(deps.clock, MESSAGES);
     this.#timer = deps.clock.after(WAIT_MS, () => this.end('no_vendor'));
+  }
+
+  get hasVendor(): boolean {
+    return this.#vendor !== null;
   }
 
   /** The vendor has come: the only time. */
@@ -93,7 +98,8 @@ export class StreamRelay {
     this.#timer.cancel();
     const isFault = why === 'not_started' || why === 'too_many_messages' || why === 'vendor_too_slow';
     if (this.#vendor) this.#close(this.#vendor, isFault ? VIOLATION : NORMAL, why);
-    if (this.#worker) this.#close(this.#worker, STREAM_CLOSE.noVendor, why);
+    const code = why === 'elsewhere' ? STREAM_CLOSE.elsewhere : STREAM_CLOSE.noVendor;
+    if (this.#worker) this.#close(this.#worker, code, why);
     this.#deps.onEnd(why);
   }
 

@@ -42,7 +42,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   for (const side of open.splice(0)) side.socket.terminate();
-  streams.close();
+  await streams.close();
   server.closeAllConnections();
   server.close();
   await context.coordination.close();
@@ -144,6 +144,39 @@ describe('a media stream', () => {
     await joinAsWorker('other');
     await clock.advance(20_000);
     expect(await vendor.closed).toBe(1000);
+  });
+});
+
+describe('a worker that came to another replica', () => {
+  let other: { server: Server; streams: ReturnType<typeof serveMediaStreams> };
+
+  beforeEach(async () => {
+    const second = createServer();
+    second.listen(0, '127.0.0.1');
+    await once(second, 'listening');
+    other = { server: second, streams: serveMediaStreams(context, { vendors: second, workers: [second] }) };
+  });
+  afterEach(async () => {
+    await other.streams.close();
+    other.server.closeAllConnections();
+    other.server.close();
+  });
+
+  function joinOther(): Promise<Side> {
+    const { port } = other.server.address() as AddressInfo;
+    const address = `ws://127.0.0.1:${port}${WORKER_STREAM_PATH}s1`;
+    return connect(address, { authorization: `Bearer ${TOKEN}` });
+  }
+
+  it('is sent away if the vendor is here', async () => {
+    await connect(addressOf('s1'));
+    expect(await (await joinOther()).closed).toBe(STREAM_CLOSE.elsewhere);
+  });
+
+  it('is sent away once the vendor comes', async () => {
+    const worker = await joinOther();
+    await connect(addressOf('s1'));
+    expect(await worker.closed).toBe(STREAM_CLOSE.elsewhere);
   });
 });
 
