@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { askAboutCall, dialTwilio, newCallSid, type TwilioDial, TwilioPhone } from '#caller/twilio-phone.ts';
 import { startTwilioServer, TWILIO_ACCOUNT, type TwilioServer } from '#test/fakes/twilio-server.ts';
 import { ASKED_AND_ANSWERED, listenOn, type TalkingPhone, talkOn } from './asked-by-phone.ts';
-import { record } from './microphone.ts';
+import { QUESTION, record } from './microphone.ts';
 import { type Product, startProduct } from './product.ts';
 import { demoAgentId, greetWith } from './tenant.ts';
 import { GREETING } from './web-conversation.ts';
@@ -26,8 +26,12 @@ beforeAll(async () => {
     voice_url: 'https://demo.twilio.com/',
   });
   product = await startProduct({ environment: { TWILIO_BASE_URL: twilio.url, LOG_LEVEL: 'error' } });
+  const agentId = await demoAgentId(product);
+  await product.ask('PATCH', `/v1/agent/agents/${agentId}/config`, {
+    conversation: { keypad_input: { enabled: true, inter_digit_timeout_seconds: 1 } },
+  });
   await greetWith(product, GREETING);
-  await connect({ agent_id: await demoAgentId(product) });
+  await connect({ agent_id: agentId });
 }, 120_000);
 afterAll(async () => {
   await product?.close();
@@ -80,6 +84,34 @@ describe('a number connected to Twilio', () => {
     const { end_reason, said } = await call.call();
     expect(end_reason).toBe('user_hangup');
     expect(said).toEqual([GREETED, ...ASKED_AND_ANSWERED]);
+  });
+
+  it('stops what Twilio has not played when the caller interrupts', { timeout: 120_000 }, async () => {
+    const from = '+15557660007';
+    const { phone, ...talking } = await talkingPhone(from);
+    const call = await listenOn(product, from, talking);
+    const greeted = phone.played.length;
+    await phone.speak(record([QUESTION, 1], 8_000));
+    await product.until('it answers', () => phone.played.length > greeted + 60, 60_000, 20);
+    await phone.speak(record(['Please stop, I have another question', 1], 8_000));
+    await product.until('it was heard', async () => (await call.call()).said.length >= 4);
+    const answer = (await call.call()).said.find((line) => line.startsWith('assistant: We are open')) ?? '';
+    expect(answer).not.toBe('');
+    expect(answer).not.toContain('book a table');
+    // What was sent is at most this much ahead of what is played.
+    expect(phone.mostWaitingMs).toBeLessThan(800);
+    await call.hangUp();
+  });
+
+  it('hears the keys that its caller presses', { timeout: 60_000 }, async () => {
+    const from = '+15557660008';
+    const { phone, ...talking } = await talkingPhone(from);
+    const call = await listenOn(product, from, talking);
+    for (const digit of '12#') phone.press(digit);
+    await product.until('the keys are heard', async () =>
+      (await call.call()).said.some((line) => /^user: .*\b12\b/.test(line)),
+    );
+    await call.hangUp();
   });
 
   it('goes on with another worker when its own dies', { timeout: 120_000 }, async () => {
