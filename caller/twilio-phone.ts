@@ -81,8 +81,14 @@ export function newCallSid(): string {
   return `CA${randomBytes(16).toString('hex')}`;
 }
 
-/** Dials; resolves with the phone once the call is answered, or with the reason why it was rejected. */
-export async function dialTwilio(dial: TwilioDial): Promise<TwilioPhone | { readonly rejected: string }> {
+/** A call whose stream is at this address. */
+interface StreamedCall {
+  readonly callSid: string;
+  readonly url: string;
+}
+
+/** Asks about a new call; the answer is the address of a stream, or the reason why it was rejected. */
+export async function askForStream(dial: TwilioDial): Promise<StreamedCall | { readonly rejected: string }> {
   const callSid = newCallSid();
   const response = await askAboutCall(dial, callSid);
   const twiml = await response.text();
@@ -91,9 +97,16 @@ export async function dialTwilio(dial: TwilioDial): Promise<TwilioPhone | { read
   if (rejected !== undefined) return { rejected };
   const url = /<Connect><Stream url="([^"]+)"\/><\/Connect>/.exec(twiml)?.[1];
   if (url === undefined) throw new Error(`no stream in ${twiml}`);
-  const socket = new WebSocket(url);
+  return { callSid, url };
+}
+
+/** Dials; resolves with the phone once the call is answered, or with the reason why it was rejected. */
+export async function dialTwilio(dial: TwilioDial): Promise<TwilioPhone | { readonly rejected: string }> {
+  const call = await askForStream(dial);
+  if ('rejected' in call) return call;
+  const socket = new WebSocket(call.url);
   await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject));
-  return new TwilioPhone(socket, { accountSid: dial.account.accountSid, callSid, url });
+  return new TwilioPhone(socket, { accountSid: dial.account.accountSid, ...call });
 }
 
 /** The phone in an answered call. */

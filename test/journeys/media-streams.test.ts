@@ -3,15 +3,32 @@
  * so that neither SIP nor UDP is needed. Twilio is a stand-in that speaks its REST API, its voice webhook and
  * its stream.
  */
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { askAboutCall, dialTwilio, newCallSid, type TwilioDial, TwilioPhone } from '#caller/twilio-phone.ts';
+import {
+  askAboutCall,
+  askForStream,
+  dialTwilio,
+  newCallSid,
+  type TwilioDial,
+  TwilioPhone,
+} from '#caller/twilio-phone.ts';
 import { startTwilioServer, TWILIO_ACCOUNT, type TwilioServer } from '#test/fakes/twilio-server.ts';
+import { describeWhereThere } from '#test/needs.ts';
 import { ASKED_AND_ANSWERED, listenOn, type TalkingPhone, talkOn } from './asked-by-phone.ts';
-import { QUESTION, record } from './microphone.ts';
+import { QUESTION, record, recordWav } from './microphone.ts';
 import { type Product, startProduct } from './product.ts';
 import { demoAgentId, greetWith } from './tenant.ts';
 import { GREETING } from './web-conversation.ts';
 
+/** Python with streamdouble (.ci/vendor-python). */
+const PYTHON = 'vendor-python';
+const MAIN = 'import sys; from streamdouble.cli import main; sys.exit(main())';
+const run = promisify(execFile);
 const NUMBER = '+14155550123';
 const GREETED = `assistant: ${GREETING}`;
 
@@ -73,6 +90,25 @@ async function sessionOf(from: string) {
   const find = `/v1/agent/sessions?caller_number=${encodeURIComponent(from)}`;
   return (await product.ask('GET', find)).sessions[0];
 }
+
+describeWhereThere([PYTHON])('another implementation of Twilio’s side (streamdouble)', () => {
+  it('hears the agent, and finds nothing wrong with what it is told', { timeout: 120_000 }, async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'parley-double-'));
+    const from = '+15557660010';
+    const asked = await askForStream(dialOf(from));
+    const audio = join(folder, 'question.wav');
+    writeFileSync(audio, recordWav([4, QUESTION, 1], 8_000));
+    const url = 'url' in asked ? asked.url : '';
+    const { stdout } = await run(PYTHON, ['-c', MAIN, 'call', url, '--audio', audio, '--json', '--quiet']);
+    rmSync(folder, { recursive: true, force: true });
+    const double = JSON.parse(stdout);
+    expect(double).toMatchObject({ violations: [], unknown_events: [], closed_early: false, exit_code: 0 });
+    // The greeting and the answer.
+    expect(double.audio_received_ms).toBeGreaterThan(4_000);
+    expect(double.marks_received).toBeGreaterThan(10);
+    await product.until('the call is settled', async () => (await sessionOf(from)).status === 'completed');
+  });
+});
 
 describe('a number connected to Twilio', () => {
   it('answers a call, hears the caller and is heard', { timeout: 120_000 }, async () => {
