@@ -6,8 +6,8 @@ import { registerLedgerRoutes } from './accounts/wallet/ledger-routes.ts';
 import { registerVerifyRoutes } from './accounts/wallet/verify-routes.ts';
 import { registerWalletRoutes } from './accounts/wallet/wallet-routes.ts';
 import { registerAdmitRoutes } from './calls/admission/admit-routes.ts';
+import { registerStreamedCallRoutes } from './calls/admission/streamed-call-routes.ts';
 import { registerVoiceTestCallRoutes } from './calls/admission/test-call-routes.ts';
-import { registerTwilioCallRoutes } from './calls/admission/twilio-call-routes.ts';
 import { registerRoomRoutes } from './calls/livekit/room-routes.ts';
 import { registerPhoneCallRoutes } from './calls/outbound/phone-call-routes.ts';
 import { registerTransferRoutes } from './calls/outbound/transfer-routes.ts';
@@ -115,7 +115,7 @@ export async function registerRoutes(app: ApiServer, context: Context): Promise<
   registerEventRoutes(app, context);
   registerStoredCallRoutes(app, context);
   registerAdmitRoutes(app, context);
-  await registerTwilioCallRoutes(app, context);
+  await registerStreamedCallRoutes(app, context);
   registerSignallingRoutes(app, context);
   registerTransferRoutes(app, context);
   await registerUploadRoutes(app, context);

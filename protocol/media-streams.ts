@@ -6,8 +6,11 @@
 import { z } from 'zod';
 
 /** Vendors whose streams a number can have. */
-export const streamVendor = z.enum(['twilio']);
+export const streamVendor = z.enum(['twilio', 'telnyx', 'vonage', 'plivo']);
 export type StreamVendor = z.output<typeof streamVendor>;
+
+/** The events with which a vendor says that its stream has started. */
+export const STREAM_STARTS: ReadonlySet<string> = new Set(['start', 'websocket:connected']);
 
 /** Longest message, in both directions: audio comes in pieces of 20 ms. */
 export const MAX_STREAM_MESSAGE_BYTES = 64 * 1024;

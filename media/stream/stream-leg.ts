@@ -16,8 +16,11 @@ import type { StreamLegOptions } from '../leg/leg-factory.ts';
 import type { PacedLeg } from '../leg/pacer.ts';
 import type { OpenedLeg, TransportLeg } from '../leg/transport-leg.ts';
 import { HeardAudio } from './heard-audio.ts';
+import { PlivoStream } from './plivo-stream.ts';
+import { TelnyxStream } from './telnyx-stream.ts';
 import { TwilioStream } from './twilio-stream.ts';
 import { MalformedMessage, type StreamEvent, type StreamFormat, type VendorStream } from './vendor-stream.ts';
+import { VonageStream } from './vonage-stream.ts';
 
 /** The vendor connects within a second of the answer; longer than the control plane waits for it. */
 const START_TIMEOUT_MS = 15_000;
@@ -32,7 +35,12 @@ const CLOSE_TIMEOUT_MS = 1_000;
 /** Length of a keyed digit, ms: vendors do not say how long it was pressed. */
 const DIGIT_MS = 100;
 
-const VENDORS: Readonly<Record<StreamVendor, () => VendorStream>> = { twilio: () => new TwilioStream() };
+const VENDORS: Readonly<Record<StreamVendor, () => VendorStream>> = {
+  twilio: () => new TwilioStream(),
+  telnyx: () => new TelnyxStream(),
+  vonage: () => new VonageStream(),
+  plivo: () => new PlivoStream(),
+};
 
 /** Options of the leg beyond those of all legs. */
 export interface StreamSessionOptions extends StreamLegOptions {
@@ -94,9 +102,9 @@ function startedOn(
     const message = `the connection was closed with ${code}`;
     giveUp(code === STREAM_CLOSE.elsewhere ? new Elsewhere(message) : new Error(message));
   });
-  socket.on('message', (data) => {
+  socket.on('message', (data, isBinary) => {
     try {
-      const event = vendor.read(String(data));
+      const event = vendor.read(messageOf(data, isBinary));
       if (event.type !== 'started') return;
       timer.cancel();
       socket.removeAllListeners('error').removeAllListeners('close').removeAllListeners('message');
@@ -148,7 +156,7 @@ class StreamLeg implements TransportLeg, PacedLeg {
     );
     this.#lastMediaMs = shared.clock.now();
     const { socket } = connection;
-    socket.on('message', (data) => this.#receive(String(data)));
+    socket.on('message', (data, isBinary) => this.#receive(messageOf(data, isBinary)));
     socket.on('error', () => undefined);
     socket.on('close', (code) => void this.#end(reasonOf(code)));
     this.#audio.emit({ type: 'connected', atMs: this.#lastMediaMs });
@@ -191,24 +199,22 @@ class StreamLeg implements TransportLeg, PacedLeg {
 
   #sendFrame(nowMs: number): void {
     const { sent } = this.#audio;
-    const { vendor } = this.#connection;
-    const payload = new Uint8Array(sent.length);
-    encodeG711('PCMU', sent, payload, 0);
-    this.#send(vendor.audio(payload));
+    const { vendor, format } = this.#connection;
+    this.#send(vendor.audio(encode(sent, format)));
     this.#counts.sent += 1;
     const mark = this.#heard.sent(this.#audio.sentPosition, nowMs);
     if (mark !== null) this.#send(vendor.mark(mark));
   }
 
-  #send(message: string): void {
+  #send(message: string | Uint8Array): void {
     const { socket } = this.#connection;
     if (socket.readyState === WebSocket.OPEN) socket.send(message);
   }
 
-  #receive(text: string): void {
+  #receive(message: string | Uint8Array): void {
     if (this.#closing) return;
     try {
-      this.#take(this.#connection.vendor.read(text));
+      this.#take(this.#connection.vendor.read(message));
     } catch (error) {
       if (!(error instanceof MalformedMessage)) throw error;
       this.#shared.log('warn', 'a media stream is closed: its vendor sent what cannot be read', error);
@@ -236,8 +242,7 @@ class StreamLeg implements TransportLeg, PacedLeg {
     this.#lastMediaMs = nowMs;
     this.#counts.received += 1;
     const { rateHz } = this.#connection.format;
-    const samples = new Int16Array(payload.length);
-    decodeG711('PCMU', payload, samples);
+    const samples = decode(payload, this.#connection.format);
     this.#audio.hear(samples, nowMs - (samples.length * 1000) / rateHz);
     const frame = frameSamples(rateHz);
     for (let from = 0; from < samples.length; from += frame)
@@ -268,6 +273,24 @@ class StreamLeg implements TransportLeg, PacedLeg {
     }
     return done;
   }
+}
+
+function messageOf(data: WebSocket.RawData, isBinary: boolean): string | Uint8Array {
+  return isBinary ? (data as Buffer) : String(data);
+}
+
+function encode(samples: Int16Array, { encoding }: StreamFormat): Uint8Array {
+  if (encoding === 'L16') return new Uint8Array(samples.slice().buffer);
+  const bytes = new Uint8Array(samples.length);
+  encodeG711(encoding, samples, bytes, 0);
+  return bytes;
+}
+
+function decode(payload: Uint8Array, { encoding }: StreamFormat): Int16Array {
+  if (encoding === 'L16') return new Int16Array(Uint8Array.from(payload).buffer);
+  const samples = new Int16Array(payload.length);
+  decodeG711(encoding, payload, samples);
+  return samples;
 }
 
 /** A connection that broke, or a control plane that restarts, may be joined again. */

@@ -3,7 +3,16 @@
  * (www.twilio.com/docs/voice/media-streams/websocket-messages).
  */
 import { z } from 'zod';
-import { MalformedMessage, type StreamEvent, type VendorStream } from './vendor-stream.ts';
+import {
+  as,
+  base64Of,
+  keyShape,
+  markShape,
+  OTHER,
+  parseMessage,
+  type StreamEvent,
+  type VendorStream,
+} from './vendor-stream.ts';
 
 const sid = z.string().min(1).max(64);
 const started = z.object({
@@ -17,8 +26,8 @@ const started = z.object({
   }),
 });
 const media = z.object({ media: z.object({ payload: z.string(), track: z.string().optional() }) });
-const mark = z.object({ mark: z.object({ name: z.string().max(256) }) });
-const dtmf = z.object({ dtmf: z.object({ digit: z.string().regex(/^[0-9*#A-D]$/) }) });
+const mark = z.object({ mark: z.object({ name: markShape }) });
+const dtmf = z.object({ dtmf: z.object({ digit: keyShape }) });
 const message = z.object({ event: z.string().max(64) });
 
 /** One stream. */
@@ -26,8 +35,8 @@ export class TwilioStream implements VendorStream {
   /** Names the stream in messages to Twilio; empty until it has started. */
   #streamSid = '';
 
-  read(text: string): StreamEvent {
-    const value = parse(text);
+  read(received: string | Uint8Array): StreamEvent {
+    const value = parseMessage(received);
     switch (as(message, value).event) {
       case 'start': {
         this.#streamSid = as(started, value).streamSid;
@@ -36,7 +45,7 @@ export class TwilioStream implements VendorStream {
       case 'media': {
         const { payload, track } = as(media, value).media;
         // A stream of both directions has the caller's track only.
-        if (track === 'outbound') return { type: 'other' };
+        if (track === 'outbound') return OTHER;
         return { type: 'audio', payload: Buffer.from(payload, 'base64') };
       }
       case 'mark':
@@ -46,14 +55,16 @@ export class TwilioStream implements VendorStream {
       case 'stop':
         return { type: 'stopped' };
       default:
-        return { type: 'other' };
+        return OTHER;
     }
   }
 
   audio(payload: Uint8Array): string {
-    const { buffer, byteOffset, byteLength } = payload;
-    const encoded = Buffer.from(buffer, byteOffset, byteLength).toString('base64');
-    return JSON.stringify({ event: 'media', streamSid: this.#streamSid, media: { payload: encoded } });
+    return JSON.stringify({
+      event: 'media',
+      streamSid: this.#streamSid,
+      media: { payload: base64Of(payload) },
+    });
   }
 
   mark(name: string): string {
@@ -63,18 +74,4 @@ export class TwilioStream implements VendorStream {
   clear(): string {
     return JSON.stringify({ event: 'clear', streamSid: this.#streamSid });
   }
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new MalformedMessage('a message of the stream is not JSON');
-  }
-}
-
-function as<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
-  const parsed = schema.safeParse(value);
-  if (!parsed.success) throw new MalformedMessage('a message of the stream lacks a field');
-  return parsed.data;
 }

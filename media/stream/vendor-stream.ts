@@ -1,8 +1,9 @@
 /** What the media stream of a vendor of phone calls says, and what it can be told, in no vendor's words. */
+import { z } from 'zod';
 
-/** The audio of a stream, in both directions. */
+/** The audio of a stream, in both directions: µ-law, or linear 16 bit, low byte first. */
 export interface StreamFormat {
-  readonly encoding: 'PCMU';
+  readonly encoding: 'PCMU' | 'L16';
   readonly rateHz: 8000 | 16000;
 }
 
@@ -22,10 +23,10 @@ export type StreamEvent =
 
 /** The protocol of one vendor, for one stream. */
 export interface VendorStream {
-  /** Reads one message. Throws `MalformedMessage`. */
-  read(text: string): StreamEvent;
+  /** Reads one message, a text or bytes. Throws `MalformedMessage`. */
+  read(message: string | Uint8Array): StreamEvent;
   /** A message that plays audio after what was sent before. */
-  audio(payload: Uint8Array): string;
+  audio(payload: Uint8Array): string | Uint8Array;
   /** A message that has the vendor say when everything sent before it was played. */
   mark(name: string): string;
   /** A message that discards what was not played yet. */
@@ -34,3 +35,32 @@ export interface VendorStream {
 
 /** A message that no vendor would send. */
 export class MalformedMessage extends Error {}
+
+/** An event without meaning for us. */
+export const OTHER = { type: 'other' } as const;
+/** A pressed key. */
+export const keyShape = z.string().regex(/^[0-9*#A-D]$/);
+/** The name of a mark. */
+export const markShape = z.string().max(256);
+
+/** The JSON of a text message. Throws `MalformedMessage`. */
+export function parseMessage(message: string | Uint8Array): unknown {
+  if (typeof message !== 'string') throw new MalformedMessage('a message of the stream is not text');
+  try {
+    return JSON.parse(message);
+  } catch {
+    throw new MalformedMessage('a message of the stream is not JSON');
+  }
+}
+
+/** The value as this schema has it. Throws `MalformedMessage`. */
+export function as<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
+  const parsed = schema.safeParse(value);
+  if (!parsed.success) throw new MalformedMessage('a message of the stream lacks a field');
+  return parsed.data;
+}
+
+/** Bytes in base64. */
+export function base64Of({ buffer, byteOffset, byteLength }: Uint8Array): string {
+  return Buffer.from(buffer, byteOffset, byteLength).toString('base64');
+}

@@ -16,6 +16,7 @@ const BETA = new Set([
   'POST /v1/agent/knowledge-sources',
   'POST /v1/agent/phone-calls',
   'POST /v1/agent/phone-numbers',
+  'POST /v1/agent/phone-numbers/connect-stream',
   'POST /v1/agent/phone-numbers/connect-twilio',
   'POST /v1/agent/sessions',
   'POST /v1/agent/sip-phones',

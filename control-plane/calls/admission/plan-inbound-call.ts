@@ -98,6 +98,11 @@ export async function preparePlan(
   return { session, plan };
 }
 
+/** The header with the vendor's id of a call; Twilio's trunks name it so. */
+export function callIdHeader(vendor: StreamVendor): string {
+  return `x-${vendor}-callsid`;
+}
+
 function transportOf({ vendor, request, callee: { number } }: InboundCall): CallPlan['transport'] {
   const numbers = { from_number: request.from_user, to_number: number.phone_number };
   if (vendor) return { type: 'media_stream', vendor, ...numbers };
@@ -132,7 +137,9 @@ async function initVariables(
         agent_id: agent._id,
         phone_number_id: number._id,
         provider_call_sid:
-          number.provider === 'managed' || vendor !== null ? (request.headers['x-twilio-callsid'] ?? '') : '',
+          number.provider === 'managed' || vendor !== null
+            ? (request.headers[callIdHeader(vendor ?? 'twilio')] ?? '')
+            : '',
       },
     },
   );

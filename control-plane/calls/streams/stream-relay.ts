@@ -8,7 +8,7 @@ import { z } from 'zod';
 import type { Clock, Timer } from '#base/clock.ts';
 import { parseJson } from '#base/parse-json.ts';
 import { TokenBucket } from '#base/token-bucket.ts';
-import { STREAM_CLOSE } from '#protocol/media-streams.ts';
+import { STREAM_CLOSE, STREAM_STARTS } from '#protocol/media-streams.ts';
 
 /** A vendor starts its stream at once. */
 const START_MS = 5_000;
@@ -119,7 +119,7 @@ export class StreamRelay {
   #begin(data: RawData, isBinary: boolean): void {
     const message = isBinary ? '' : String(data);
     this.#first.push(message);
-    this.#hasStarted = parseJson(first, message)?.event === 'start';
+    this.#hasStarted = STREAM_STARTS.has(parseJson(first, message)?.event ?? '');
     if (!this.#hasStarted) {
       if (this.#first.length >= MOST_FIRST_MESSAGES) this.end('not_started');
       return;

@@ -1,6 +1,7 @@
 /** A phone number: request fields and API representation. Passwords are never returned. */
 import { z } from 'zod';
 import { streamVendor } from '#protocol/media-streams.ts';
+import { VOICE_PATH } from '#telephony/carriers/carrier.ts';
 import { isE164 } from '#telephony/e164.ts';
 import { readHostPort } from '#telephony/sip-address.ts';
 import type { NumberDocument } from '../../platform/store/models/number-model.ts';
@@ -114,13 +115,16 @@ export const numberRecord = z.object({
   /** Absent until set. */
   sms: z.object({ agent_id: z.string(), continue_minutes: z.number().int() }).optional(),
   /** Its calls come as media streams of this account; absent unless it is connected. */
-  media_stream: z.object({ vendor: streamVendor, account_sid: z.string() }).optional(),
+  media_stream: z.object({ vendor: streamVendor, account: z.string(), voice_url: z.string() }).optional(),
   created_at: z.iso.datetime(),
   updated_at: z.iso.datetime(),
 });
 
 /** Converts a number to its record. `isRegistered`: a registration at a PBX belongs to it. */
-export function toNumberRecord(number: NumberDocument, isRegistered = false): z.output<typeof numberRecord> {
+export function toNumberRecord(
+  number: NumberDocument,
+  { isRegistered, publicUrl }: { readonly isRegistered: boolean; readonly publicUrl: string },
+): z.output<typeof numberRecord> {
   const { sip, media_stream } = number;
   return {
     phone_number_id: number._id,
@@ -146,7 +150,11 @@ export function toNumberRecord(number: NumberDocument, isRegistered = false): z.
     termination_headers: sip?.termination_headers ?? {},
     ...(number.sms ? { sms: number.sms } : {}),
     ...(media_stream && {
-      media_stream: { vendor: media_stream.vendor, account_sid: media_stream.account_sid },
+      media_stream: {
+        vendor: media_stream.vendor,
+        account: media_stream.account,
+        voice_url: `${publicUrl}${VOICE_PATH}/${number._id}`,
+      },
     }),
     created_at: number.created_at.toISOString(),
     updated_at: number.updated_at.toISOString(),

@@ -12,7 +12,13 @@ import { loggingRefusals } from '../../platform/refusals/log-refusal.ts';
 import { findPage } from '../../platform/store/find-page.ts';
 import { type NumberDocument, OCCUPYING_STATUSES } from '../../platform/store/models/number-model.ts';
 import { registeredNumbers } from '../registrations/registration-store.ts';
-import { connectTwilio, disconnectTwilio, twilioConnect } from './connect-twilio.ts';
+import {
+  connectStream,
+  connectTwilio,
+  disconnectTwilio,
+  streamConnect,
+  twilioConnect,
+} from './connect-stream.ts';
 import { numberCreate, numberPatch, numberRecord, sipConfig, toNumberRecord } from './number-record.ts';
 import { receiveMessages, removeSms } from './number-sms.ts';
 import {
@@ -56,6 +62,7 @@ export function registerNumberRoutes(app: ApiServer, context: Context): void {
   registerNumberRecords(app, context);
   registerSipConfig(app, context);
   registerConnections(app, context);
+  registerStreamConnection(app, context);
 
   app.post(
     '/v1/agent/phone-numbers',
@@ -94,7 +101,8 @@ export function registerNumberRoutes(app: ApiServer, context: Context): void {
 }
 
 async function recordOf(context: Context, number: NumberDocument) {
-  return toNumberRecord(number, (await registeredNumbers(context, [number._id])).has(number._id));
+  const isRegistered = (await registeredNumbers(context, [number._id])).has(number._id);
+  return toNumberRecord(number, { isRegistered, publicUrl: context.publicAddress.url });
 }
 
 /** Buys a number, or imports it. */
@@ -184,7 +192,11 @@ function registerNumberRecords(app: ApiServer, context: Context): void {
         context,
         rows.map(({ _id }) => _id),
       );
-      return { phone_numbers: rows.map((row) => toNumberRecord(row, registered.has(row._id))), ...page };
+      const publicUrl = context.publicAddress.url;
+      const records = rows.map((row) =>
+        toNumberRecord(row, { isRegistered: registered.has(row._id), publicUrl }),
+      );
+      return { phone_numbers: records, ...page };
     },
   );
 
@@ -259,6 +271,20 @@ function registerConnections(app: ApiServer, context: Context): void {
     },
     async (request, reply) => {
       const number = await connectTwilio(context, callerOf(request), request.body);
+      return reply.code(201).send(await recordOf(context, number));
+    },
+  );
+}
+
+function registerStreamConnection(app: ApiServer, context: Context): void {
+  app.post(
+    '/v1/agent/phone-numbers/connect-stream',
+    {
+      config: { access: 'beta' },
+      schema: { tags: ['phone numbers'], body: streamConnect, response: { 201: numberRecord } },
+    },
+    async (request, reply) => {
+      const number = await connectStream(context, callerOf(request), request.body);
       return reply.code(201).send(await recordOf(context, number));
     },
   );

@@ -103,6 +103,13 @@ export const REQUEST_EXAMPLES: Readonly<Record<string, object>> = {
     agent_id: EXAMPLE_IDS.agent_id,
     transfer_caller_id: 'original_caller',
   },
+  'POST /v1/agent/phone-numbers/connect-stream': {
+    vendor: 'plivo',
+    auth_id: 'MA0123456789ABCDEF01',
+    auth_token: 'the token of the account',
+    phone_number: '+14155550124',
+    agent_id: EXAMPLE_IDS.agent_id,
+  },
   'POST /v1/agent/phone-numbers/connect-twilio': {
     account_sid: `AC${'0123456789abcdef'.repeat(2)}`,
     auth_token: 'the token of the account',

@@ -41,9 +41,10 @@ export interface NumberSms {
 /** The account whose vendor brings the number's calls as media streams. */
 export interface NumberStream {
   vendor: StreamVendor;
-  account_sid: string;
-  /** Stored sealed. */
-  auth_token: string;
+  /** Id of the account; empty if the vendor's requests do not name it. */
+  account: string;
+  /** With which the vendor's requests are checked. Stored sealed. */
+  secret: string;
 }
 
 /** A phone number of a workspace; `released` numbers stay stored but are never shown again. */

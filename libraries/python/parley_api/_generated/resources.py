@@ -2051,6 +2051,24 @@ class PhoneNumbers(Resource):
         )
         return self._transport.json(call, options)
 
+    def create_connect_stream(
+        self,
+        body: Union[api.PhoneNumberCreateConnectStreamRequestTelnyx, api.PhoneNumberCreateConnectStreamRequestVonage, api.PhoneNumberCreateConnectStreamRequestPlivo],
+        *,
+        options: RequestOptions = RequestOptions(),
+    ) -> api.PhoneNumber:
+        """Connect a number at Telnyx, Vonage or Plivo. Takes the calls of the number as media streams over
+        WebSocket, once you have entered media_stream.voice_url of the answer at the vendor. Imports the
+        number, or changes how the one you have is reached; its agent stays. Account key with beta access.
+        409 without an https PUBLIC_URL or if the number is bought here; 422 if a field is invalid.
+        """
+        call = Call(
+            "POST",
+            "/v1/agent/phone-numbers/connect-stream",
+            body=body,
+        )
+        return self._transport.json(call, options)
+
     def create_connect_twilio(
         self,
         *,
@@ -2064,9 +2082,9 @@ class PhoneNumbers(Resource):
     ) -> api.PhoneNumber:
         """Connect a number of your Twilio account. Has Twilio send the calls of the number here as media
         streams over WebSocket, which needs no trunk and no open port besides HTTPS. Imports the number, or
-        changes the one you have. Account key with beta access. 400 if the account has no such number; 409
-        without an https PUBLIC_URL, or if the calls go elsewhere and replace is false; 502 if Twilio
-        refuses, for example the token.
+        changes how the one you have is reached; its agent stays. Account key with beta access. 422 if the
+        account has no such number; 409 without an https PUBLIC_URL, or if the calls go elsewhere and
+        replace is false; 502 if Twilio refuses, for example the token.
         """
         call = Call(
             "POST",

@@ -383,10 +383,13 @@ class PhoneNumberSms(TypedDict):
 
 
 class PhoneNumberMediaStream(TypedDict):
-    vendor: Literal["twilio"]
-    """Vendor of the account: `twilio`."""
-    account_sid: str
-    """Id of your account at the vendor: `AC` and 32 hexadecimal digits."""
+    vendor: Literal["twilio", "telnyx", "vonage", "plivo"]
+    """Vendor of the account: `twilio`, `telnyx`, `vonage` or `plivo`."""
+    account: str
+    """Id of the account at the vendor; empty at Telnyx, whose requests do not name it."""
+    voice_url: str
+    """Address that the vendor asks about each call, by POST. Twilio is told; at other vendors you enter it.
+    """
 
 
 class _PhoneNumber(TypedDict):
@@ -6082,6 +6085,62 @@ class PhoneNumberCreateRequestSip(_PhoneNumberCreateRequestSip, total=False):
     """SIP headers added to outbound calls: at most 20, with `X-` names except `X-Service-…`, and values of up
     to 1,024 printable ASCII characters.
     """
+
+
+class _PhoneNumberCreateConnectStreamRequestTelnyx(TypedDict):
+    vendor: Literal["telnyx"]
+    """Vendor that brings the calls: `telnyx`, `vonage` or `plivo`."""
+    public_key: str
+    """Public key of the Telnyx account, base64, with which its requests are checked."""
+    phone_number: str
+    """Telephone number, E.164."""
+
+
+class PhoneNumberCreateConnectStreamRequestTelnyx(_PhoneNumberCreateConnectStreamRequestTelnyx, total=False):
+    label: str
+    """Name of the number in lists; may be empty."""
+    agent_id: Union[str, None]
+    """Id of the agent."""
+
+
+class _PhoneNumberCreateConnectStreamRequestVonage(TypedDict):
+    vendor: Literal["vonage"]
+    """Vendor that brings the calls: `telnyx`, `vonage` or `plivo`."""
+    api_key: str
+    """API key of the Vonage account."""
+    signature_secret: str
+    """Signature secret of the Vonage account, with which its requests are checked. Stored encrypted and never
+    returned.
+    """
+    phone_number: str
+    """Telephone number, E.164."""
+
+
+class PhoneNumberCreateConnectStreamRequestVonage(_PhoneNumberCreateConnectStreamRequestVonage, total=False):
+    label: str
+    """Name of the number in lists; may be empty."""
+    agent_id: Union[str, None]
+    """Id of the agent."""
+
+
+class _PhoneNumberCreateConnectStreamRequestPlivo(TypedDict):
+    vendor: Literal["plivo"]
+    """Vendor that brings the calls: `telnyx`, `vonage` or `plivo`."""
+    auth_id: str
+    """Auth ID of the Plivo account."""
+    auth_token: str
+    """Token of the account, with which requests of the vendor are checked. Stored encrypted and never
+    returned.
+    """
+    phone_number: str
+    """Telephone number, E.164."""
+
+
+class PhoneNumberCreateConnectStreamRequestPlivo(_PhoneNumberCreateConnectStreamRequestPlivo, total=False):
+    label: str
+    """Name of the number in lists; may be empty."""
+    agent_id: Union[str, None]
+    """Id of the agent."""
 
 
 class _PhoneNumberCreateConnectTwilioRequest(TypedDict):

@@ -399,10 +399,14 @@ export interface PhoneNumberSms {
 }
 
 export interface PhoneNumberMediaStream {
-  /** Vendor of the account: `twilio`. */
-  vendor: 'twilio';
-  /** Id of your account at the vendor: `AC` and 32 hexadecimal digits. */
-  account_sid: string;
+  /** Vendor of the account: `twilio`, `telnyx`, `vonage` or `plivo`. */
+  vendor: 'twilio' | 'telnyx' | 'vonage' | 'plivo';
+  /** Id of the account at the vendor; empty at Telnyx, whose requests do not name it. */
+  account: string;
+  /**
+   * Address that the vendor asks about each call, by POST. Twilio is told; at other vendors you enter it.
+   */
+  voice_url: string;
 }
 
 export interface PhoneNumber {
@@ -6404,6 +6408,55 @@ export interface PhoneNumberCreateRequestSip {
    * to 1,024 printable ASCII characters.
    */
   termination_headers?: Record<string, string> | undefined;
+}
+
+export interface PhoneNumberCreateConnectStreamRequestTelnyx {
+  /** Vendor that brings the calls: `telnyx`, `vonage` or `plivo`. */
+  vendor: 'telnyx';
+  /** Public key of the Telnyx account, base64, with which its requests are checked. */
+  public_key: string;
+  /** Telephone number, E.164. */
+  phone_number: string;
+  /** Name of the number in lists; may be empty. */
+  label?: string | undefined;
+  /** Id of the agent. */
+  agent_id?: string | null | undefined;
+}
+
+export interface PhoneNumberCreateConnectStreamRequestVonage {
+  /** Vendor that brings the calls: `telnyx`, `vonage` or `plivo`. */
+  vendor: 'vonage';
+  /** API key of the Vonage account. */
+  api_key: string;
+  /**
+   * Signature secret of the Vonage account, with which its requests are checked. Stored encrypted and never
+   * returned.
+   */
+  signature_secret: string;
+  /** Telephone number, E.164. */
+  phone_number: string;
+  /** Name of the number in lists; may be empty. */
+  label?: string | undefined;
+  /** Id of the agent. */
+  agent_id?: string | null | undefined;
+}
+
+export interface PhoneNumberCreateConnectStreamRequestPlivo {
+  /** Vendor that brings the calls: `telnyx`, `vonage` or `plivo`. */
+  vendor: 'plivo';
+  /** Auth ID of the Plivo account. */
+  auth_id: string;
+  /**
+   * Token of the account, with which requests of the vendor are checked. Stored encrypted and never
+   * returned.
+   */
+  auth_token: string;
+  /** Telephone number, E.164. */
+  phone_number: string;
+  /** Name of the number in lists; may be empty. */
+  label?: string | undefined;
+  /** Id of the agent. */
+  agent_id?: string | null | undefined;
 }
 
 export interface PhoneNumberCreateConnectTwilioRequest {

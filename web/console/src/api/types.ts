@@ -714,8 +714,9 @@ export type PhoneNumber = {
     continue_minutes: number;
   };
   media_stream?: {
-    vendor: "twilio";
-    account_sid: string;
+    vendor: "twilio" | "telnyx" | "vonage" | "plivo";
+    account: string;
+    voice_url: string;
   };
   created_at: string;
   updated_at: string;

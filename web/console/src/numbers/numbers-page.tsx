@@ -119,8 +119,10 @@ export default function NumbersPage() {
   );
 }
 
+const VENDORS = { twilio: 'Twilio', telnyx: 'Telnyx', vonage: 'Vonage', plivo: 'Plivo' } as const;
+
 function kindOf({ provider, media_stream }: PhoneNumber): string {
-  if (media_stream) return 'Connected to Twilio';
+  if (media_stream) return `Connected to ${VENDORS[media_stream.vendor]}`;
   return provider === 'managed' ? 'Managed' : 'Imported over SIP';
 }
 

@@ -1,0 +1,117 @@
+/**
+ * Calls to numbers whose calls come as media streams: the vendor asks what to do with each, signed with the
+ * secret of the number's account, and is told to connect to this control plane, or that the number is busy.
+ */
+import type { FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { networkOf } from '#base/client-network.ts';
+import { fault } from '#config/errors.ts';
+import type { StreamVendor } from '#protocol/media-streams.ts';
+import type { AdmissionRequest } from '#protocol/sip-admission.ts';
+import { VOICE_PATH } from '#telephony/carriers/carrier.ts';
+import {
+  type StreamAnswer,
+  type StreamCarrier,
+  type StreamedCall,
+  streamCarrier,
+} from '#telephony/carriers/stream-carrier.ts';
+import type { Context } from '../../platform/context.ts';
+import type { ApiServer } from '../../platform/http/server.ts';
+import type { NumberDocument } from '../../platform/store/models/number-model.ts';
+import { streamAddress } from '../streams/stream-ticket.ts';
+import { admitStreamedCall } from './admit-call.ts';
+import { callIdHeader } from './plan-inbound-call.ts';
+
+const MAX_BYTES = 64 * 1_024;
+/** A vendor asks again if it has no answer; a copied request must not place a call for ever. */
+const ONCE_MS = 24 * 60 * 60_000;
+const BUSY = 486;
+
+/** Registers the route. Its requests have no API key but are signed by the vendor. */
+export async function registerStreamedCallRoutes(app: ApiServer, context: Context): Promise<void> {
+  await app.register((plain, _options, done) => {
+    const scope = plain as unknown as ApiServer;
+    scope.removeContentTypeParser('application/json');
+    // As sent: signatures cover it.
+    scope.addContentTypeParser(
+      ['application/json', 'application/x-www-form-urlencoded'],
+      { parseAs: 'string', bodyLimit: MAX_BYTES },
+      (_request, body, parsed) => parsed(null, body),
+    );
+    scope.post(
+      `${VOICE_PATH}/:phone_number_id`,
+      {
+        config: { access: 'none' },
+        bodyLimit: MAX_BYTES,
+        schema: {
+          hide: true,
+          params: z.object({ phone_number_id: z.string().max(64) }),
+          body: z.string(),
+        },
+      },
+      async (request, reply) => {
+        const answered = await answerTo(context, request, request.params.phone_number_id);
+        if (!answered) {
+          await context.refusals.throttleCall(networkOf(request.ip));
+          throw fault('callback_not_genuine');
+        }
+        return reply.type(answered.contentType).send(answered.body);
+      },
+    );
+    done();
+  });
+}
+
+/** The answer for the vendor; null if it is not the vendor of this number. */
+async function answerTo(
+  context: Context,
+  request: FastifyRequest,
+  numberId: string,
+): Promise<StreamAnswer | null> {
+  const number = await context.models.numbers
+    .findOne({ _id: numberId, status: 'active' })
+    .lean<NumberDocument>();
+  if (!number?.media_stream) return null;
+  const { vendor, account, secret } = number.media_stream;
+  const carrier = await streamCarrier(vendor);
+  if (!carrier.isSigned(request.headers)) return null;
+  const call = await carrier.read(
+    { account, secret: context.secretBox.open(secret) },
+    {
+      url: `${context.publicAddress.url}${request.url}`,
+      headers: request.headers,
+      body: String(request.body),
+      atMs: context.clock.wallTime(),
+    },
+  );
+  if (!(await context.coordination.claim(`streamed-call:${vendor}:${call.callId}`, ONCE_MS)))
+    return carrier.reject('rejected');
+  return admit(context, { number, vendor, carrier, call, request });
+}
+
+interface AskedCall {
+  readonly number: NumberDocument;
+  readonly vendor: StreamVendor;
+  readonly carrier: StreamCarrier;
+  readonly call: StreamedCall;
+  readonly request: FastifyRequest;
+}
+
+async function admit(
+  context: Context,
+  { number, vendor, carrier, call, request: { ip, raw } }: AskedCall,
+): Promise<StreamAnswer> {
+  const request: AdmissionRequest = {
+    call_id: call.callId,
+    from_user: call.callerNumber,
+    to_user: number.phone_number,
+    source_address: ip,
+    source_port: 0,
+    transport: 'tls',
+    headers: { [callIdHeader(vendor)]: call.callId },
+  };
+  const isAwaited = () => !raw.socket.destroyed;
+  const admitted = await admitStreamedCall(context, number, { vendor, request, isAwaited });
+  if ('refusal' in admitted) return carrier.reject(admitted.refusal.sipStatus === BUSY ? 'busy' : 'rejected');
+  return carrier.connect(streamAddress(context, { session_id: admitted.sessionId, vendor }));
+}
