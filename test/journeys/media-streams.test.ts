@@ -4,6 +4,7 @@
  * its stream.
  */
 import { execFile } from 'node:child_process';
+import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,11 +13,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   askAboutCall,
   askForStream,
-  dialTwilio,
-  newCallSid,
-  type TwilioDial,
-  TwilioPhone,
-} from '#caller/twilio-phone.ts';
+  dialByStream,
+  type StreamDial,
+  StreamPhone,
+} from '#caller/stream-phone.ts';
+import { VENDORS } from '#caller/vendor-dialects.ts';
 import { startTwilioServer, TWILIO_ACCOUNT, type TwilioServer } from '#test/fakes/twilio-server.ts';
 import { describeWhereThere } from '#test/needs.ts';
 import { ASKED_AND_ANSWERED, listenOn, type TalkingPhone, talkOn } from './asked-by-phone.ts';
@@ -30,6 +31,8 @@ const PYTHON = 'vendor-python';
 const MAIN = 'import sys; from streamdouble.cli import main; sys.exit(main())';
 const run = promisify(execFile);
 const NUMBER = '+14155550123';
+const PUBLIC_URL = 'https://phone.example.com';
+const ACCOUNT = { account: TWILIO_ACCOUNT.accountSid, secret: TWILIO_ACCOUNT.authToken };
 const GREETED = `assistant: ${GREETING}`;
 
 let twilio: TwilioServer;
@@ -42,7 +45,9 @@ beforeAll(async () => {
     phone_number: NUMBER,
     voice_url: 'https://demo.twilio.com/',
   });
-  product = await startProduct({ environment: { TWILIO_BASE_URL: twilio.url, LOG_LEVEL: 'error' } });
+  product = await startProduct({
+    environment: { TWILIO_BASE_URL: twilio.url, PUBLIC_URL, LOG_LEVEL: 'error' },
+  });
   const agentId = await demoAgentId(product);
   await product.ask('PATCH', `/v1/agent/agents/${agentId}/config`, {
     conversation: { keypad_input: { enabled: true, inter_digit_timeout_seconds: 1 } },
@@ -65,19 +70,23 @@ function connect(more: Record<string, unknown> = {}) {
   });
 }
 
-function dialOf(from: string): TwilioDial {
-  return { account: TWILIO_ACCOUNT, voiceUrl: String(twilio.owned[0]?.['voice_url']), from, to: NUMBER };
+function dialOf(from: string): StreamDial {
+  const voiceUrl = String(twilio.owned[0]?.['voice_url']);
+  return { vendor: 'twilio', ...ACCOUNT, voiceUrl, at: product.url, from, to: NUMBER };
 }
 
 /** Calls the number; resolves once the call is answered. */
-async function dial(from: string): Promise<TwilioPhone> {
-  const phone = await dialTwilio(dialOf(from));
-  if (phone instanceof TwilioPhone) return phone;
+async function dial(by: StreamDial): Promise<StreamPhone> {
+  const phone = await dialByStream(by);
+  if (phone instanceof StreamPhone) return phone;
   throw new Error(`the call was rejected: ${phone.rejected}`);
 }
 
-async function talkingPhone(from: string): Promise<TalkingPhone & { readonly phone: TwilioPhone }> {
-  const phone = await dial(from);
+async function talkingPhone(
+  from: string,
+  by: StreamDial = dialOf(from),
+): Promise<TalkingPhone & { readonly phone: StreamPhone }> {
+  const phone = await dial(by);
   return {
     phone,
     packets: phone.played,
@@ -107,6 +116,56 @@ describeWhereThere([PYTHON])('another implementation of Twilio’s side (streamd
     expect(double.audio_received_ms).toBeGreaterThan(4_000);
     expect(double.marks_received).toBeGreaterThan(10);
     await product.until('the call is settled', async () => (await sessionOf(from)).status === 'completed');
+  });
+});
+
+const keys = generateKeyPairSync('ed25519');
+const publicKey = Buffer.from(keys.publicKey.export({ format: 'jwk' }).x ?? '', 'base64url').toString(
+  'base64',
+);
+const privateKey = keys.privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
+
+describe.each([
+  ['telnyx', { public_key: publicKey }, { account: '', secret: privateKey }],
+  ['plivo', { auth_id: 'MA1', auth_token: 'a-token' }, { account: 'MA1', secret: 'a-token' }],
+  ['vonage', { api_key: 'k1', signature_secret: 'a-secret' }, { account: 'k1', secret: 'a-secret' }],
+] as const)('a number connected to %s', (vendor, credentials, account) => {
+  it('answers a call, hears it and its keys, and is heard', { timeout: 120_000 }, async () => {
+    const to = `+1415555017${vendor.length}`;
+    const { media_stream } = await product.ask('POST', '/v1/agent/phone-numbers/connect-stream', {
+      vendor,
+      ...credentials,
+      phone_number: to,
+      agent_id: await demoAgentId(product),
+    });
+    const from = `+1555766002${vendor.length}`;
+    const by = { vendor, ...account, voiceUrl: media_stream.voice_url, at: product.url, from, to };
+    const { phone, ...talking } = await talkingPhone(from, by);
+    const call = await listenOn(product, from, talking);
+    await call.ask();
+    for (const digit of '12#') phone.press(digit);
+    await product.until('the keys are heard', async () =>
+      (await call.call()).said.some((line) => /^user: .*\b12\b/.test(line)),
+    );
+    await call.hangUp();
+    await product.until('the call is settled', async () => (await call.call()).status === 'completed');
+    const { end_reason, said } = await call.call();
+    expect(end_reason).toBe('user_hangup');
+    expect(said.slice(0, 3)).toEqual([GREETED, ...ASKED_AND_ANSWERED]);
+  });
+
+  it('is answered to nobody else', async () => {
+    const { phone_numbers } = await product.ask('GET', '/v1/agent/phone-numbers');
+    const mine = phone_numbers.find(
+      ({ media_stream }: { media_stream?: { vendor: string } }) => media_stream?.vendor === vendor,
+    );
+    const secret =
+      vendor === 'telnyx'
+        ? generateKeyPairSync('ed25519').privateKey.export({ format: 'pem', type: 'pkcs8' }).toString()
+        : 'guessed';
+    const from = '+15557660002';
+    const by = { vendor, account: account.account, secret, at: product.url, from, to: NUMBER };
+    expect((await askAboutCall({ ...by, voiceUrl: mine.media_stream.voice_url })).status).toBe(403);
   });
 });
 
@@ -176,26 +235,26 @@ describe('a number connected to Twilio', () => {
   });
 
   it('is answered to nobody but Twilio', async () => {
-    const { voiceUrl } = dialOf('+15557660002');
-    const forged = { ...dialOf('+15557660002'), account: { ...TWILIO_ACCOUNT, authToken: 'guessed' } };
-    expect((await askAboutCall(forged, newCallSid())).status).toBe(403);
+    const url = `${product.url}${new URL(dialOf('').voiceUrl).pathname}`;
+    const forged = { ...dialOf('+15557660002'), secret: 'guessed' };
+    expect((await askAboutCall(forged)).status).toBe(403);
+    expect((await fetch(url, { method: 'POST', body: new URLSearchParams({ To: NUMBER }) })).status).toBe(
+      403,
+    );
     expect(
-      (await fetch(voiceUrl, { method: 'POST', body: new URLSearchParams({ To: NUMBER }) })).status,
-    ).toBe(403);
-    expect(
-      (await fetch(`${voiceUrl}0`, { method: 'POST', body: new URLSearchParams({ To: NUMBER }) })).status,
+      (await fetch(`${url}0`, { method: 'POST', body: new URLSearchParams({ To: NUMBER }) })).status,
     ).toBe(403);
     expect(await sessionOf('+15557660002')).toBeUndefined();
   });
 
   it('places one call for one request, however often it comes', async () => {
-    const [from, callSid] = ['+15557660003', newCallSid()];
+    const [from, callSid] = ['+15557660003', VENDORS.twilio.newCallId()];
     expect(await (await askAboutCall(dialOf(from), callSid)).text()).toContain('<Connect>');
     expect(await (await askAboutCall(dialOf(from), callSid)).text()).toContain('<Reject');
   });
 
   it('lets a stream be joined once', { timeout: 60_000 }, async () => {
-    const phone = await dial('+15557660004');
+    const phone = await dial(dialOf('+15557660004'));
     expect((await fetch(phone.url.replace(/^ws/, 'http'))).status).toBe(404);
     const { default: WebSocket } = await import('ws');
     const again = new WebSocket(phone.url);
@@ -208,7 +267,7 @@ describe('a number connected to Twilio', () => {
     twilio.owned.push({ sid: `PN${'2'.repeat(32)}`, phone_number: number, voice_url: '' });
     const { body } = await connect({ phone_number: number });
     const urlOf = () => twilio.owned.find((row) => row['phone_number'] === number)?.['voice_url'];
-    expect(urlOf()).toBe(`${product.url}/carriers/voice/${body.phone_number_id}`);
+    expect(urlOf()).toBe(`${PUBLIC_URL}/carriers/voice/${body.phone_number_id}`);
     await product.ask('DELETE', `/v1/agent/phone-numbers/${body.phone_number_id}`);
     expect(urlOf()).toBe('');
   });
