@@ -153,7 +153,12 @@ module.exports = {
     only('mongoose-stays-in-store', 'mongoose', 'control-plane/platform/store/'),
     only('ioredis-stays-in-shared-store', 'ioredis', 'control-plane/platform/store/shared.ts'),
     only('drachtio-srf-stays-in-drachtio', 'drachtio-srf', 'telephony/drachtio/'),
-    only('twilio-stays-in-its-carrier', 'twilio', 'telephony/carriers/twilio(-[a-z]+)?.ts'),
+    only(
+      'twilio-stays-in-its-carrier',
+      'twilio',
+      'telephony/carriers/twilio(-callbacks|-client|-messages|-voice)?.ts',
+    ),
+    only('jose-stays-in-carriers', 'jose', 'telephony/carriers/vonage-voice.ts'),
     only('wrtc-stays-in-webrtc-leg', '@roamhq/wrtc', 'media/webrtc/webrtc-leg.ts'),
     only('rtc-node-stays-in-media-livekit', '@livekit/rtc-node', 'media/livekit/.*|caller/room-caller.ts'),
     only('opentelemetry-stays-in-tracing', '@opentelemetry', 'config/tracing.ts'),

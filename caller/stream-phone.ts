@@ -1,6 +1,6 @@
 /**
- * A phone whose calls a vendor brings as media streams, and the vendor's side of them: audio is played in real
- * time, after what was sent before.
+ * A phone whose calls a vendor brings as media streams, and the vendor's side of them: audio is played in
+ * real time, after what was sent before.
  */
 import WebSocket from 'ws';
 import { systemClock } from '#base/clock.ts';

@@ -1,7 +1,7 @@
 /**
  * Messages of Plivo's bidirectional Audio Streaming (Plivo documentation, "Audio streaming" and "Checkpoint
- * event"): JSON in text frames. The answer to the call asks for µ-law at 8 kHz. A checkpoint of audio that was
- * cleared does not come back.
+ * event"): JSON in text frames. The answer to the call asks for µ-law at 8 kHz. A checkpoint of audio that
+ * was cleared does not come back.
  */
 import { z } from 'zod';
 import {

@@ -1,6 +1,6 @@
 /**
- * Messages of Telnyx Media Streaming in both directions, with RTP payloads (Telnyx documentation, "Stream call
- * media over WebSocket"): JSON in text frames. The answer to the call asks for µ-law at 8 kHz.
+ * Messages of Telnyx Media Streaming in both directions, with RTP payloads (Telnyx documentation, "Stream
+ * call media over WebSocket"): JSON in text frames. The answer to the call asks for µ-law at 8 kHz.
  */
 import { z } from 'zod';
 import {

@@ -1,7 +1,7 @@
 /**
- * Messages of Vonage's WebSocket endpoint (Vonage documentation, "WebSockets in the Vonage Voice API"): audio
- * as linear 16 bit samples in binary frames of 20 ms, commands and events as JSON in text frames. The answer to
- * the call asks for 16 kHz.
+ * Messages of Vonage's WebSocket endpoint (Vonage documentation, "WebSockets in the Vonage Voice API"):
+ * audio as linear 16 bit samples in binary frames of 20 ms, commands and events as JSON in text frames. The
+ * answer to the call asks for 16 kHz.
  */
 import { z } from 'zod';
 import {

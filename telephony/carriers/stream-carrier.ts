@@ -1,10 +1,8 @@
 /**
- * `StreamCarrier`: a vendor that brings calls as media streams. It asks about each call by HTTP, signed with a
- * secret of the customer's account, and is told to connect to a WebSocket. Each vendor has a file beside this
- * one.
+ * `StreamCarrier`: a vendor that brings calls as media streams. It asks about each call by HTTP, signed
+ * with a secret of the customer's account, and is told to connect to a WebSocket. Each vendor has a file
+ * beside this one.
  */
-import type { StreamVendor } from '#protocol/media-streams.ts';
-
 /** Media type of answers in XML. */
 export const XML = 'text/xml; charset=utf-8';
 
@@ -51,22 +49,6 @@ export interface StreamCarrier {
   connect(url: string): StreamAnswer;
   /** Refuses the call before it is answered. */
   reject(reason: 'busy' | 'rejected'): StreamAnswer;
-}
-
-/** The vendor. Loaded when first used: an SDK takes time and memory that only its users should pay for. */
-export async function streamCarrier(vendor: StreamVendor): Promise<StreamCarrier> {
-  switch (vendor) {
-    case 'twilio':
-      return (await import('./twilio-voice.ts')).twilioVoice;
-    case 'telnyx':
-      return (await import('./telnyx-voice.ts')).telnyxVoice;
-    case 'vonage':
-      return (await import('./vonage-voice.ts')).vonageVoice;
-    case 'plivo':
-      return (await import('./plivo-voice.ts')).plivoVoice;
-    default:
-      return vendor satisfies never;
-  }
 }
 
 /** The fields of a URL-encoded body; of several with one name, the last. */

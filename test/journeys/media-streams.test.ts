@@ -228,7 +228,7 @@ describe('a number connected to Twilio', () => {
     const from = '+15557660006';
     const { phone, speak, ...talking } = await talkingPhone(from);
     const call = await listenOn(product, from, { speak, ...talking });
-    await speak(record(['Goodbye.', 1], 8_000));
+    await speak(record(['Please hang up. Goodbye.', 1], 8_000));
     expect(await phone.over).toBe(true);
     await product.until('the call is settled', async () => (await call.call()).status === 'completed');
     expect(await call.call()).toMatchObject({ end_reason: 'agent_hangup' });

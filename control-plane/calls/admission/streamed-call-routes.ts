@@ -9,12 +9,8 @@ import { fault } from '#config/errors.ts';
 import type { StreamVendor } from '#protocol/media-streams.ts';
 import type { AdmissionRequest } from '#protocol/sip-admission.ts';
 import { VOICE_PATH } from '#telephony/carriers/carrier.ts';
-import {
-  type StreamAnswer,
-  type StreamCarrier,
-  type StreamedCall,
-  streamCarrier,
-} from '#telephony/carriers/stream-carrier.ts';
+import type { StreamAnswer, StreamCarrier, StreamedCall } from '#telephony/carriers/stream-carrier.ts';
+import { streamCarrier } from '#telephony/carriers/stream-carriers.ts';
 import type { Context } from '../../platform/context.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
 import type { NumberDocument } from '../../platform/store/models/number-model.ts';

@@ -1,7 +1,7 @@
 /**
  * Serves media streams on the HTTP servers of a control plane: vendors connect with a ticket, workers with
- * their token. Both connections of a stream must end at the same replica: a worker that has come to another one
- * is sent away, and tries again.
+ * their token. Both connections of a stream must end at the same replica: a worker that has come to another
+ * one is sent away, and tries again.
  */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, Server } from 'node:http';

@@ -1,7 +1,7 @@
 /**
- * Connects a number of a customer's own account at a vendor: its calls then come as media streams, which needs
- * a secret of the account and no trunk, no open port and no UDP. Twilio is told where to send them; at other
- * vendors the customer enters the address.
+ * Connects a number of a customer's own account at a vendor: its calls then come as media streams, which
+ * needs a secret of the account and no trunk, no open port and no UDP. Twilio is told where to send them;
+ * at other vendors the customer enters the address.
  */
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';

@@ -3,7 +3,8 @@ import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { VENDORS } from '#caller/vendor-dialects.ts';
 import { streamVendor } from '#protocol/media-streams.ts';
-import { type StreamQuestion, streamCarrier } from '#telephony/carriers/stream-carrier.ts';
+import type { StreamQuestion } from '#telephony/carriers/stream-carrier.ts';
+import { streamCarrier } from '#telephony/carriers/stream-carriers.ts';
 
 const URL_OF_NUMBER = 'https://phone.example.com/carriers/voice/n1';
 const keys = generateKeyPairSync('ed25519');
