@@ -73,6 +73,9 @@ export class StreamPhone {
   readonly over: Promise<boolean>;
   /** Most audio that has waited to be played, ms. */
   mostWaitingMs = 0;
+  /** Called with each frame that is played, filled up with silence. */
+  onPlayed: (samples: Int16Array) => void = () => undefined;
+  readonly #stopPacing: () => void;
   readonly #socket: WebSocket;
   readonly #call: VendorCall;
   readonly #dialect: Dialect;
@@ -90,10 +93,10 @@ export class StreamPhone {
     this.url = url;
     this.#dialect = dialect;
     for (const message of dialect.start(call)) this.#tell(message);
-    const stopPacing = pace(FRAME_MS, () => this.#frame());
+    this.#stopPacing = pace(FRAME_MS, () => this.#frame());
     this.over = new Promise((resolve) =>
       socket.once('close', () => {
-        stopPacing();
+        this.#stopPacing();
         this.#said();
         resolve(!this.#hasHungUp);
       }),
@@ -108,6 +111,13 @@ export class StreamPhone {
     return new Promise((resolve) => {
       this.#said = resolve;
     });
+  }
+
+  /** Says a frame and plays one. From the first call on, that is the pace of the call. */
+  drive(samples: Int16Array): void {
+    this.#stopPacing();
+    this.#saying = samples;
+    this.#frame();
   }
 
   /** Presses a key. */
@@ -142,15 +152,15 @@ export class StreamPhone {
 
   /** Plays 20 ms, or as much as there is; a mark is reached when the audio before it was played. */
   #play(): void {
-    let [left, peak, isSilent] = [this.#frameSamples, 0, true];
+    const frame = new Int16Array(this.#frameSamples);
+    let left = frame.length;
     for (let item = this.#queue[0]; item !== undefined; item = this.#queue[0]) {
       if (typeof item === 'string') this.#tell(this.#dialect.mark(item));
       else {
         if (left === 0) break;
         const taken = item.subarray(0, left);
-        for (const sample of taken) peak = Math.max(peak, Math.abs(sample));
+        frame.set(taken, frame.length - left);
         left -= taken.length;
-        isSilent = false;
         if (taken.length < item.length) {
           this.#queue[0] = item.subarray(taken.length);
           break;
@@ -158,7 +168,10 @@ export class StreamPhone {
       }
       this.#queue.shift();
     }
-    if (!isSilent) this.played.push({ atMs: systemClock.now(), peak });
+    if (left === frame.length) return;
+    const peak = frame.reduce((most, sample) => Math.max(most, Math.abs(sample)), 0);
+    this.played.push({ atMs: systemClock.now(), peak });
+    this.onPlayed(frame);
   }
 
   #follow(data: Buffer, isBinary: boolean): void {
