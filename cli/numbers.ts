@@ -14,6 +14,19 @@ interface TwilioOptions {
   readonly replace?: boolean;
 }
 
+interface VendorOptions {
+  readonly account?: string;
+  readonly secret?: string;
+  readonly agent?: string;
+}
+
+/** The fields of an account, by vendor: its id, if it has one, and its secret. */
+const FIELDS: Readonly<Record<string, readonly [string | null, string]>> = {
+  telnyx: [null, 'public_key'],
+  vonage: ['api_key', 'signature_secret'],
+  plivo: ['auth_id', 'auth_token'],
+};
+
 /** Adds the commands. */
 export function addNumberCommands(program: Command, common: CommandContext): void {
   const numbers = program.command('numbers').description('the phone numbers that reach agents');
@@ -52,6 +65,24 @@ export function addNumberCommands(program: Command, common: CommandContext): voi
       show(record, common, () => console.log(`calls to ${record.phone_number} come here now`));
     });
   numbers
+    .command('connect <vendor> <number>')
+    .description('take the calls to a number of your account at telnyx, vonage or plivo, without a trunk')
+    .option('--account <id>', 'vonage: the API key; plivo: the auth ID')
+    .option(
+      '--secret <secret>',
+      'telnyx: the public key; vonage: the signature secret; plivo: the auth token',
+    )
+    .option('--agent <agent>', 'id or name of the agent that answers it')
+    .action(async (vendor: string, number: string, options: VendorOptions) => {
+      const api = common.api();
+      const record = await api.post(
+        `${URL}/connect-stream`,
+        await vendorBody(api, { vendor, number, ...options }),
+      );
+      const { voice_url: address } = record.media_stream;
+      show(record, common, () => console.log(`enter ${address} at ${vendor}, with the method POST`));
+    });
+  numbers
     .command('release <number>')
     .description('give a number back')
     .action(async (number: string) => {
@@ -74,6 +105,29 @@ async function twilioBody(api: Api, number: string, { agent, replace = false, ..
     auth_token: token,
     phone_number: number,
     replace,
+    ...(agent === undefined ? {} : { agent_id: await findAgentId(api, agent) }),
+  };
+}
+
+async function vendorBody(
+  api: Api,
+  {
+    vendor,
+    number,
+    account,
+    secret,
+    agent,
+  }: VendorOptions & { readonly vendor: string; readonly number: string },
+) {
+  const [id, key] = FIELDS[vendor] ?? [];
+  if (key === undefined) throw new CommandError('the vendor must be telnyx, vonage or plivo');
+  if (!secret || (id && !account))
+    throw new CommandError(`${vendor} needs --secret${id ? ' and --account' : ''}; see --help`);
+  return {
+    vendor,
+    phone_number: number,
+    [key]: secret,
+    ...(id && { [id]: account }),
     ...(agent === undefined ? {} : { agent_id: await findAgentId(api, agent) }),
   };
 }

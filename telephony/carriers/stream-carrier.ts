@@ -56,11 +56,6 @@ export function formOf(body: string): Record<string, string> {
   return Object.fromEntries(new URLSearchParams(body));
 }
 
-/** A text in XML. */
-export function xmlText(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
-}
-
 /** Vendors that write numbers without a plus sign. */
 export function withPlus(number: string): string {
   return /^[1-9][0-9]{6,14}$/.test(number) ? `+${number}` : number;

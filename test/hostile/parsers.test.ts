@@ -24,6 +24,10 @@ import { ssmlElement, xmlText } from '#media/speech/text/ssml.ts';
 import { readMessage } from '#media/speech/vendors/azure-messages.ts';
 import { encodeMessage } from '#media/speech/vendors/connection/protobuf.ts';
 import { readAnswer } from '#media/speech/vendors/google-messages.ts';
+import { PlivoStream } from '#media/stream/plivo-stream.ts';
+import { TelnyxStream } from '#media/stream/telnyx-stream.ts';
+import { TwilioStream } from '#media/stream/twilio-stream.ts';
+import { VonageStream } from '#media/stream/vonage-stream.ts';
 import { FRAME, splitCallFile } from '#protocol/call-file.ts';
 import { chunkText } from '#protocol/knowledge-chunks.ts';
 import { placeholderProblem } from '#protocol/placeholders.ts';
@@ -42,6 +46,7 @@ import { announced, isRepeated, lineWords } from '#runtime/turn/text/line-words.
 import { normalised } from '#runtime/turn/text/normalised.ts';
 import { argumentsOfSchema, slotsOf } from '#runtime/turn/text/tool-slots.ts';
 import { soundsOf } from '#runtime/turn/text/word-sounds.ts';
+import { plivoVoice } from '#telephony/carriers/plivo-voice.ts';
 import { toFault, toTwilioFailure } from '#telephony/carriers/twilio-failure.ts';
 import { decodeBencode } from '#telephony/relay/bencode.ts';
 import { isAnswerable } from '#telephony/sdp.ts';
@@ -75,6 +80,18 @@ const CALL = {
   requestUri: undefined,
 };
 
+const PLIVO = { account: 'MA1', secret: 'secret' };
+const SIGNED_BY_PLIVO = { 'x-plivo-signature-v3': 'a', 'x-plivo-signature-v3-nonce': 'b' };
+
+/** Null if the work is refused. */
+function refused(work: () => unknown): unknown {
+  try {
+    return work();
+  } catch {
+    return null;
+  }
+}
+
 /**
  * Parsers of untrusted text and bytes, except those with their own tests in this folder. An error counts as a
  * refusal.
@@ -100,6 +117,14 @@ const PARSERS: Readonly<Record<string, (text: string) => unknown>> = {
     ),
   'a refusal of a carrier': (text) => toFault(toTwilioFailure({ status: 400, message: text })),
   'a streamed WAV file': (text) => new WavReader().read(Buffer.from(`RIFF\0\0\0\0WAVE${text}`)),
+  'a message of a media stream': (text) =>
+    [new TwilioStream(), new TelnyxStream(), new PlivoStream(), new VonageStream()].map((stream) =>
+      [text, JSON.stringify({ event: 'mark', mark: { name: text } }), Buffer.from(text)].map((message) =>
+        refused(() => stream.read(message)),
+      ),
+    ),
+  'a question about a streamed call': (text) =>
+    refused(() => plivoVoice.read(PLIVO, { url: '', headers: SIGNED_BY_PLIVO, body: text, atMs: 0 })),
   'a message of Azure': (text) => [readMessage(text), readMessage(`Path: speech.phrase\r\n${text}`)],
   'an answer of Google': (text) => [
     readAnswer(Buffer.from(text)),

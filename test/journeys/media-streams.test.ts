@@ -272,6 +272,14 @@ describe('a number connected to Twilio', () => {
     expect(urlOf()).toBe('');
   });
 
+  it('is busy while no agent answers it', async () => {
+    const to = '+14155550157';
+    twilio.owned.push({ sid: `PN${'4'.repeat(32)}`, phone_number: to, voice_url: '' });
+    const { body } = await connect({ phone_number: to });
+    const by = { ...dialOf('+15557660009'), voiceUrl: body.media_stream.voice_url, to };
+    expect(await dialByStream(by)).toEqual({ rejected: 'busy' });
+  });
+
   it('keeps its calls where they go, unless they are to be taken', async () => {
     const number = '+14155550156';
     const elsewhere = 'https://desk.example.com/voice';
