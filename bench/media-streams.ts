@@ -1,7 +1,7 @@
 /**
- * `npm run bench:media-streams`: the neutral caller's figures through a media stream of Twilio beside those of
- * SIP, from the same scenes and on the same clock, that of the caller's process. `-- 10` makes ten calls at
- * once each way.
+ * `npm run bench:media-streams`: the neutral caller's figures through a media stream of Twilio beside those
+ * of SIP, from the same scenes and on the same clock, that of the caller's process. `-- 10` makes ten calls
+ * at once each way.
  */
 import { PhoneCaller } from '#caller/phone-caller.ts';
 import { prepareScene } from '#caller/scene.ts';

@@ -33,6 +33,8 @@ const run = promisify(execFile);
 const NUMBER = '+14155550123';
 const PUBLIC_URL = 'https://phone.example.com';
 const ACCOUNT = { account: TWILIO_ACCOUNT.accountSid, secret: TWILIO_ACCOUNT.authToken };
+const INTERRUPTION = 'Please stop, I have another question.';
+const GOODBYE = 'Thank you, goodbye.';
 const GREETED = `assistant: ${GREETING}`;
 
 let twilio: TwilioServer;
@@ -51,6 +53,9 @@ beforeAll(async () => {
   const agentId = await demoAgentId(product);
   await product.ask('PATCH', `/v1/agent/agents/${agentId}/config`, {
     conversation: { keypad_input: { enabled: true, inter_digit_timeout_seconds: 1 } },
+    asr: {
+      keyterms: [QUESTION, INTERRUPTION, GOODBYE].map((said) => said.replace(/[?.,]/g, '').toLowerCase()),
+    },
   });
   await greetWith(product, GREETING);
   await connect({ agent_id: agentId });
@@ -188,7 +193,7 @@ describe('a number connected to Twilio', () => {
     const greeted = phone.played.length;
     await phone.speak(record([QUESTION, 1], 8_000));
     await product.until('it answers', () => phone.played.length > greeted + 60, 60_000, 20);
-    await phone.speak(record(['Please stop, I have another question', 1], 8_000));
+    await phone.speak(record([INTERRUPTION, 1], 8_000));
     await product.until('it was heard', async () => (await call.call()).said.length >= 4);
     const answer = (await call.call()).said.find((line) => line.startsWith('assistant: We are open')) ?? '';
     expect(answer).not.toBe('');
@@ -228,7 +233,7 @@ describe('a number connected to Twilio', () => {
     const from = '+15557660006';
     const { phone, speak, ...talking } = await talkingPhone(from);
     const call = await listenOn(product, from, { speak, ...talking });
-    await speak(record(['Please hang up. Goodbye.', 1], 8_000));
+    await speak(record([GOODBYE, 1], 8_000));
     expect(await phone.over).toBe(true);
     await product.until('the call is settled', async () => (await call.call()).status === 'completed');
     expect(await call.call()).toMatchObject({ end_reason: 'agent_hangup' });
