@@ -59,7 +59,7 @@ const ASKING = [
 /** Files that ask for sessions by their ids only. */
 const BY_ID = [
   'accounts/limits/session-places.ts',
-  'calls/admission/admit-call.ts',
+  'calls/admission/plan-inbound-call.ts',
   'calls/outbound/transfer-routes.ts',
   'calls/outbox/relay.ts',
   'calls/sessions/charge.ts',
