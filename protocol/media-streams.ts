@@ -30,6 +30,4 @@ export const STREAM_CLOSE = {
   noVendor: 4003,
   /** The control plane, to a worker: the vendor is connected to another replica; it must try again. */
   elsewhere: 4005,
-  /** The control plane: the other side does not take what is sent. */
-  tooSlow: 4004,
 } as const;

@@ -107,9 +107,12 @@ class MediaStreams {
 
   /** What another replica says: where a vendor is, or that it has its worker. */
   #hear(message: unknown): void {
-    const { is, session, replica } = news.parse(message);
+    // A replica of another version may say more.
+    const heard = news.safeParse(message);
+    if (!heard.success || heard.data.replica === this.#replica) return;
+    const { is, session } = heard.data;
     const relay = this.#relays.get(session);
-    if (!relay || replica === this.#replica) return;
+    if (!relay) return;
     if (is === 'where' && relay.hasVendor) this.#say('here', session);
     if (is === 'here' && !relay.hasVendor) relay.end('elsewhere');
   }

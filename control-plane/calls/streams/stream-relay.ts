@@ -16,6 +16,8 @@ const START_MS = 5_000;
 const WAIT_MS = 20_000;
 /** Fifty pieces of audio a second, their marks, and what a stall has held up. */
 const MESSAGES = { perSecond: 150, burst: 1_000 };
+/** The same in bytes: more than twice the audio of any vendor, and of its stalls. */
+const BYTES = { perSecond: 100_000, burst: 1_000_000 };
 /** Most bytes that wait for a side which does not take them: some seconds of audio. */
 const MOST_WAITING_BYTES = 256 * 1024;
 /** A stream begins with one or two messages. */
@@ -51,6 +53,7 @@ export interface StreamRelayDeps {
 export class StreamRelay {
   readonly #deps: StreamRelayDeps;
   readonly #messages: TokenBucket;
+  readonly #bytes: TokenBucket;
   #vendor: WebSocket | null = null;
   #worker: WebSocket | null = null;
   /** The messages with which the vendor began, up to the one that starts the stream. */
@@ -62,6 +65,7 @@ export class StreamRelay {
   constructor(deps: StreamRelayDeps) {
     this.#deps = deps;
     this.#messages = new TokenBucket(deps.clock, MESSAGES);
+    this.#bytes = new TokenBucket(deps.clock, BYTES);
     this.#timer = deps.clock.after(WAIT_MS, () => this.end('no_vendor'));
   }
 
@@ -73,7 +77,7 @@ export class StreamRelay {
   setVendor(socket: WebSocket): void {
     this.#vendor = socket;
     this.#wait(START_MS, 'not_started');
-    socket.on('message', (data, isBinary) => this.#fromVendor(data, isBinary));
+    socket.on('message', (data, isBinary) => this.#fromVendor(data as Buffer, isBinary));
     socket.on('error', () => undefined);
     socket.on('close', () => this.end('vendor_left'));
   }
@@ -108,9 +112,10 @@ export class StreamRelay {
     this.#timer = this.#deps.clock.after(ms, () => this.end(why));
   }
 
-  #fromVendor(data: RawData, isBinary: boolean): void {
+  #fromVendor(data: Buffer, isBinary: boolean): void {
     if (this.#isOver) return;
-    if (!this.#messages.tryTake(1)) this.end('too_many_messages');
+    const isWithin = this.#messages.tryTake(1) && this.#bytes.tryTake(data.length);
+    if (!isWithin) this.end('too_many_messages');
     else if (!this.#hasStarted) this.#begin(data, isBinary);
     else if (this.#worker) this.#pass(data, isBinary, this.#worker);
     // Nobody hears the caller between two workers.

@@ -178,6 +178,13 @@ describe('a worker that came to another replica', () => {
     await connect(addressOf('s1'));
     expect(await worker.closed).toBe(STREAM_CLOSE.elsewhere);
   });
+
+  it('is sent away after news that no replica of this version would send', async () => {
+    for (const news of [null, 'here', { is: 'gone', session: 's1', replica: 'r1' }])
+      await context.coordination.publish('media-streams', news);
+    await connect(addressOf('s1'));
+    expect(await (await joinOther()).closed).toBe(STREAM_CLOSE.elsewhere);
+  });
 });
 
 describe('a stranger', () => {
@@ -221,6 +228,12 @@ describe('a hostile vendor', () => {
   it('that floods is cut off', async () => {
     const { vendor } = await running();
     for (let sent = 0; sent < 1_100; sent++) vendor.send('{}');
+    expect(await vendor.closed).toBe(1008);
+  });
+
+  it('that sends more than any audio is long is cut off', async () => {
+    const { vendor } = await running();
+    for (let sent = 0; sent < 20; sent++) vendor.send('x'.repeat(60_000));
     expect(await vendor.closed).toBe(1008);
   });
 
