@@ -12,7 +12,7 @@ import type { Caller } from '../../platform/http/auth.ts';
 import { invalidField } from '../../platform/http/problems.ts';
 import type { NumberDocument, NumberSip, NumberStream } from '../../platform/store/models/number-model.ts';
 import { agentId, e164, label } from './number-record.ts';
-import { findNumber, importNumber, releaseNumber } from './number-store.ts';
+import { findNumber, importNumber, releaseNumber, requireAgent } from './number-store.ts';
 
 const shared = { phone_number: e164, label: label.default(''), agent_id: agentId.default(null) };
 const secret = z.string().min(1).max(512);
@@ -83,7 +83,7 @@ export async function connectTwilio(
     if (isNew) await releaseNumber(context, caller.teamId, number._id);
     throw error;
   }
-  return isNew ? number : setStream(context, number, stream);
+  return isNew ? number : setStream(context, number, body, stream);
 }
 
 /**
@@ -98,7 +98,7 @@ export async function connectStream(
   requirePublic(context);
   const stream = streamOf(body);
   const { number, isNew } = await holdNumber(context, caller, { ...body, stream });
-  return isNew ? number : setStream(context, number, stream);
+  return isNew ? number : setStream(context, number, body, stream);
 }
 
 /**
@@ -152,18 +152,28 @@ async function holdNumber(
     .findOne({ team_id: caller.teamId, phone_number: phoneNumber, status: 'active' })
     .lean<NumberDocument>();
   if (held?.provider === 'managed') throw fault('number_taken');
-  if (held) return { number: held, isNew: false };
+  if (held) {
+    await requireAgent(context, caller.teamId, agent_id);
+    return { number: held, isNew: false };
+  }
   const wanted = { id: newId(), phoneNumber, label: name, agentId: agent_id };
   const reached = { sip: NO_TRUNK, media_stream: sealed(context, stream) };
   return { number: await importNumber(context, caller, wanted, reached), isNew: true };
 }
 
+/** Label and agent stay as they are unless others are given. */
 async function setStream(
   context: Context,
   { _id, team_id }: NumberDocument,
+  { label: name, agent_id }: Pick<Wanted, 'label' | 'agent_id'>,
   stream: NumberStream,
 ): Promise<NumberDocument> {
-  const change = { media_stream: sealed(context, stream), updated_at: now(context) };
+  const change = {
+    media_stream: sealed(context, stream),
+    updated_at: now(context),
+    ...(name !== '' && { label: name }),
+    ...(agent_id !== null && { agent_id }),
+  };
   await context.models.numbers.updateOne({ _id }, { $set: change });
   return findNumber(context, team_id, _id);
 }
