@@ -60,6 +60,9 @@ describe('the prompt', () => {
       stablePrompt(testPlan({}, changes), asIs).includes('_press_keys');
     const press_keys = { hide_keys: false };
     expect([says({ press_keys }), says({}), says({ press_keys, ...WEB })]).toEqual([true, false, false]);
+    // A vendor's media stream takes no keys.
+    const [vendor, numbers] = ['twilio', { from_number: '', to_number: '' }] as const;
+    expect(says({ press_keys, transport: { type: 'media_stream', vendor, ...numbers } })).toBe(false);
   });
 
   it('has the date and zone once and the time before every reply, or neither without world context', () => {
