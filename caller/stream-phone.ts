@@ -50,17 +50,28 @@ export async function askForStream(dial: StreamDial): Promise<StreamedCall | { r
   if (!response.ok) throw new Error(`the voice URL answered ${response.status}: ${text}`);
   const answer = vendor.answer(text);
   if ('rejected' in answer) return answer;
-  const url = `${dial.at.replace('http', 'ws')}${new URL(answer.url).pathname}`;
-  return { call: { ...dial, callId }, url };
+  return { call: { ...dial, callId }, url: reachedAt(dial, answer.url) };
+}
+
+function reachedAt({ at }: StreamDial, address: string): string {
+  return `${at.replace('http', 'ws')}${new URL(address).pathname}`;
 }
 
 /** Dials; resolves with the phone once the call is answered, or with the reason why it was rejected. */
 export async function dialByStream(dial: StreamDial): Promise<StreamPhone | { readonly rejected: string }> {
   const asked = await askForStream(dial);
-  if ('rejected' in asked) return asked;
-  const socket = new WebSocket(asked.url);
+  return 'rejected' in asked ? asked : joined(dial, asked);
+}
+
+/** Joins the stream of a call at the address that an answer has. */
+export function joinStream(dial: StreamDial & VendorCall, address: string): Promise<StreamPhone> {
+  return joined(dial, { call: dial, url: reachedAt(dial, address) });
+}
+
+async function joined({ vendor }: StreamDial, call: StreamedCall): Promise<StreamPhone> {
+  const socket = new WebSocket(call.url);
   await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject));
-  return new StreamPhone(socket, asked, VENDORS[dial.vendor].dialect());
+  return new StreamPhone(socket, call, VENDORS[vendor].dialect());
 }
 
 /** The phone in an answered call. */

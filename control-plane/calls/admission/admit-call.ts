@@ -114,13 +114,15 @@ async function admitPhone(
 export function admitStreamedCall(
   context: Context,
   number: NumberDocument,
-  call: Pick<InboundCall, 'request' | 'isAwaited'> & { readonly vendor: StreamVendor },
+  call: Pick<InboundCall, 'request' | 'sessionId'> & { readonly vendor: StreamVendor },
 ): Promise<{ readonly sessionId: string } | { readonly refusal: Fault }> {
   return measureAdmission(
     context,
     'inbound_call',
     async () => {
-      const placed = await placeFor(context, number, { ...call, tested: null });
+      // A vendor whose question was cut off asks again, and then gets this session.
+      const arrival = { ...call, tested: null, isAwaited: () => true };
+      const placed = await placeFor(context, number, arrival);
       if (!('refusal' in placed)) return { sessionId: placed.sessionId };
       await noteRefusal(context, { request: call.request, number }, placed.refusal);
       return placed;
@@ -134,7 +136,7 @@ async function admitTo(
   number: NumberDocument,
   arrival: Pick<InboundCall, 'request' | 'isAwaited' | 'tested'>,
 ): Promise<Admission> {
-  const placed = await placeFor(context, number, { ...arrival, vendor: null });
+  const placed = await placeFor(context, number, { ...arrival, vendor: null, sessionId: null });
   if (!('refusal' in placed))
     return { answer: { action: 'route', data: { tag: placed.tag } }, planned: placed.planned };
   const headers = placed.refusal.sipStatus === 503 ? { 'Retry-After': RETRY_AFTER } : undefined;
@@ -146,16 +148,17 @@ type PlacedCall =
   | { readonly sessionId: string; readonly tag: string; readonly planned: Promise<void> }
   | { readonly refusal: Fault };
 
-async function placeFor(
-  context: Context,
-  number: NumberDocument,
-  arrival: Pick<InboundCall, 'request' | 'isAwaited' | 'tested' | 'vendor'>,
-): Promise<PlacedCall> {
+type Arrival = Pick<InboundCall, 'request' | 'isAwaited' | 'tested' | 'vendor'> & {
+  /** Of the session, if the call has one already. */
+  readonly sessionId: string | null;
+};
+
+async function placeFor(context: Context, number: NumberDocument, arrival: Arrival): Promise<PlacedCall> {
   const { request, tested } = arrival;
   const isTest = isTestCall(request);
   try {
     const published = await findCalledVersion(context, number, tested);
-    const sessionId = (await testSessionOf(context, request, number)) ?? newId();
+    const sessionId = arrival.sessionId ?? (await testSessionOf(context, request, number)) ?? newId();
     // A test call is one of the version it asks for.
     const live = isTest ? { ...published, share: null } : published;
     const called = await versionOfCall(context, live, { caller: request.from_user, sessionId });

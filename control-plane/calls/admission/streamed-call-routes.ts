@@ -1,19 +1,22 @@
 /**
  * Calls to numbers whose calls come as media streams: the vendor asks what to do with each, signed with the
  * secret of the number's account, and is told to connect to this control plane, or that the number is busy.
+ * One that asks again, because the answer was lost, is told the same.
  */
+import { createHash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { networkOf } from '#base/client-network.ts';
-import { fault } from '#config/errors.ts';
+import { type Fault, fault } from '#config/errors.ts';
 import type { StreamVendor } from '#protocol/media-streams.ts';
 import type { AdmissionRequest } from '#protocol/sip-admission.ts';
 import { VOICE_PATH } from '#telephony/carriers/carrier.ts';
-import type { StreamAnswer, StreamCarrier, StreamedCall } from '#telephony/carriers/stream-carrier.ts';
+import type { StreamAnswer, StreamedCall } from '#telephony/carriers/stream-carrier.ts';
 import { streamCarrier } from '#telephony/carriers/stream-carriers.ts';
 import type { Context } from '../../platform/context.ts';
 import type { ApiServer } from '../../platform/http/server.ts';
 import type { NumberDocument } from '../../platform/store/models/number-model.ts';
+import { loadSessionHead } from '../sessions/session-store.ts';
 import { streamAddress } from '../streams/stream-ticket.ts';
 import { admitStreamedCall } from './admit-call.ts';
 import { callIdHeader } from './plan-inbound-call.ts';
@@ -21,6 +24,9 @@ import { callIdHeader } from './plan-inbound-call.ts';
 const MAX_BYTES = 64 * 1_024;
 /** A vendor asks again if it has no answer; a copied request must not place a call for ever. */
 const ONCE_MS = 24 * 60 * 60_000;
+/** How long a question that is repeated waits for the call to be placed. */
+const PLACING_MS = 2_000;
+const LOOK_EVERY_MS = 200;
 const BUSY = 486;
 
 /** Registers the route. Its requests have no API key but are signed by the vendor. */
@@ -80,23 +86,44 @@ async function answerTo(
       atMs: context.clock.wallTime(),
     },
   );
-  if (!(await context.coordination.claim(`streamed-call:${vendor}:${call.callId}`, ONCE_MS)))
-    return carrier.reject('rejected');
-  return admit(context, { number, vendor, carrier, call, request });
+  const sessionId = sessionIdOf(number, call);
+  const connect = () => carrier.connect(streamAddress(context, { session_id: sessionId, vendor }));
+  if (!(await context.coordination.claim(`streamed-call:${sessionId}`, ONCE_MS)))
+    return (await awaitsStream(context, sessionId)) ? connect() : carrier.reject('rejected');
+  const refused = await admit(context, { number, vendor, call, sessionId, ip: request.ip });
+  if (!refused) return connect();
+  return carrier.reject(refused.sipStatus === BUSY ? 'busy' : 'rejected');
+}
+
+/** The same for every question about a call; no other number's calls have it. */
+function sessionIdOf({ _id }: NumberDocument, { callId }: StreamedCall): string {
+  return createHash('sha256').update(`${_id}:${callId}`).digest('hex').slice(0, 32);
+}
+
+/** Whether the call was placed and its stream has not come. */
+async function awaitsStream(context: Context, sessionId: string): Promise<boolean> {
+  const { clock } = context;
+  const lastMs = clock.now() + PLACING_MS;
+  for (;;) {
+    const status = (await loadSessionHead(context, sessionId))?.status ?? 'creating';
+    if (status !== 'creating' || clock.now() >= lastMs) return status === 'pending';
+    await clock.sleep(LOOK_EVERY_MS);
+  }
 }
 
 interface AskedCall {
   readonly number: NumberDocument;
   readonly vendor: StreamVendor;
-  readonly carrier: StreamCarrier;
   readonly call: StreamedCall;
-  readonly request: FastifyRequest;
+  readonly sessionId: string;
+  readonly ip: string;
 }
 
+/** Places the call; why not, if it is refused. */
 async function admit(
   context: Context,
-  { number, vendor, carrier, call, request: { ip, raw } }: AskedCall,
-): Promise<StreamAnswer> {
+  { number, vendor, call, sessionId, ip }: AskedCall,
+): Promise<Fault | null> {
   const request: AdmissionRequest = {
     call_id: call.callId,
     from_user: call.callerNumber,
@@ -106,8 +133,6 @@ async function admit(
     transport: 'tls',
     headers: { [callIdHeader(vendor)]: call.callId },
   };
-  const isAwaited = () => !raw.socket.destroyed;
-  const admitted = await admitStreamedCall(context, number, { vendor, request, isAwaited });
-  if ('refusal' in admitted) return carrier.reject(admitted.refusal.sipStatus === BUSY ? 'busy' : 'rejected');
-  return carrier.connect(streamAddress(context, { session_id: admitted.sessionId, vendor }));
+  const admitted = await admitStreamedCall(context, number, { vendor, request, sessionId });
+  return 'refusal' in admitted ? admitted.refusal : null;
 }
