@@ -20,10 +20,12 @@ import {
 } from '#caller/stream-phone.ts';
 import { VENDORS } from '#caller/vendor-dialects.ts';
 import { startTwilioServer, TWILIO_ACCOUNT, type TwilioServer } from '#test/fakes/twilio-server.ts';
-import { describeWhereThere } from '#test/needs.ts';
+import { describeWhereThere, itNeeds } from '#test/needs.ts';
 import { ASKED_AND_ANSWERED, listenOn, type TalkingPhone, talkOn } from './asked-by-phone.ts';
+import { ConsolePage } from './console-page.ts';
 import { QUESTION, record, recordWav } from './microphone.ts';
 import { type Product, startProduct } from './product.ts';
+import { launchBrowser } from './talk-page.ts';
 import { demoAgentId, greetWith } from './tenant.ts';
 import { GREETING } from './web-conversation.ts';
 
@@ -306,6 +308,38 @@ describe('a number connected to Twilio', () => {
     twilio.owned.push({ sid: `PN${'3'.repeat(32)}`, phone_number: number, voice_url: elsewhere });
     expect(await connect({ phone_number: number })).toMatchObject({ status: 409 });
     expect(await connect({ phone_number: number, replace: true })).toMatchObject({ status: 201 });
+  });
+
+  it('is given to the agent that is named when it is connected again', async () => {
+    const named = { label: 'Front desk', agent_id: await demoAgentId(product) };
+    const number = '+14155550158';
+    twilio.owned.push({ sid: `PN${'5'.repeat(32)}`, phone_number: number, voice_url: '' });
+    expect((await connect({ phone_number: number })).body).toMatchObject({ label: '', agent_id: null });
+    expect((await connect({ phone_number: number, ...named })).body).toMatchObject(named);
+    expect((await connect({ phone_number: number })).body).toMatchObject(named);
+  });
+
+  itNeeds(['chromium'])('is connected in the console', { timeout: 120_000 }, async () => {
+    const number = '+14155550159';
+    twilio.owned.push({ sid: `PN${'6'.repeat(32)}`, phone_number: number, voice_url: '' });
+    const browser = await launchBrowser();
+    const viewport = { width: 390, height: 844 };
+    const person = await ConsolePage.open(browser, product, { key: product.rootKey, viewport });
+    await person.go('/numbers');
+    await person.press('Connect Twilio');
+    const dialog = person.page.getByRole('dialog', { name: 'Connect a number of your Twilio account' });
+    await dialog.getByLabel('Number').fill(number);
+    await dialog.getByLabel('Account SID').fill(TWILIO_ACCOUNT.accountSid);
+    await dialog.getByLabel('Auth token').fill('wrong');
+    await person.press('Connect', dialog);
+    await person.see(/Twilio refused the request/);
+    expect([await person.overflows(), await person.seriousFindings()]).toEqual([false, []]);
+    await dialog.getByLabel('Auth token').fill(TWILIO_ACCOUNT.authToken);
+    await person.press('Connect', dialog);
+    await person.see('Connected; choose an agent to answer it');
+    const row = person.page.getByRole('row').filter({ hasText: number });
+    await row.getByText('Connected to Twilio').waitFor();
+    await browser.close();
   });
 
   it('says what is wrong with the account or the number', async () => {

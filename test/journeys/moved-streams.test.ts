@@ -1,4 +1,4 @@
-/** Journey: a worker is stopped, as in a deploy, during a call over a media stream. */
+/** Journey: a part stops during a call over a media stream: a worker as in a deploy, a control plane at once. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { dialByStream, StreamPhone } from '#caller/stream-phone.ts';
 import { startTwilioServer, TWILIO_ACCOUNT, type TwilioServer } from '#test/fakes/twilio-server.ts';
@@ -9,10 +9,10 @@ import { demoAgentId, greetWith } from './tenant.ts';
 import { GREETING } from './web-conversation.ts';
 
 const NUMBER = '+14155550188';
-const FROM = '+15557660030';
 
 let twilio: TwilioServer;
 let parts: Parts;
+let control: Program;
 let first: Program;
 
 beforeAll(async () => {
@@ -24,7 +24,7 @@ beforeAll(async () => {
     HEALTH_PORT: '0',
     TWILIO_BASE_URL: twilio.url,
   });
-  [, , first] = await Promise.all([
+  [control, , first] = await Promise.all([
     parts.start('control-plane', 'control-plane'),
     parts.start('signalling', 'signalling'),
     parts.start('worker', 'first'),
@@ -36,7 +36,8 @@ afterAll(async () => {
   await twilio?.close();
 });
 
-it('another worker goes on with it, and the caller notices nothing', { timeout: 180_000 }, async () => {
+/** Calls the agent; resolves once it has greeted. */
+async function callFrom(from: string) {
   const { media_stream } = await parts.ask('POST', '/v1/agent/phone-numbers/connect-twilio', {
     account_sid: TWILIO_ACCOUNT.accountSid,
     auth_token: TWILIO_ACCOUNT.authToken,
@@ -49,15 +50,20 @@ it('another worker goes on with it, and the caller notices nothing', { timeout: 
     secret: TWILIO_ACCOUNT.authToken,
     voiceUrl: media_stream.voice_url,
     at: parts.url,
-    from: FROM,
+    from,
     to: NUMBER,
   });
   if (!(phone instanceof StreamPhone)) throw new Error(`the call was rejected: ${phone.rejected}`);
-  const call = await listenOn(parts, FROM, {
+  const call = await listenOn(parts, from, {
     packets: phone.played,
     speak: (samples) => phone.speak(samples),
     hangUp: () => phone.hangUp(),
   });
+  return { phone, call };
+}
+
+it('another worker goes on with it, and the caller notices nothing', { timeout: 180_000 }, async () => {
+  const { call } = await callFrom('+15557660030');
   await parts.start('worker', 'second');
   await parts.stop(first);
   await call.ask();
@@ -66,4 +72,15 @@ it('another worker goes on with it, and the caller notices nothing', { timeout: 
   const { end_reason, said } = await call.call();
   expect(end_reason).toBe('user_hangup');
   expect(said).toEqual([`assistant: ${GREETING}`, ...ASKED_AND_ANSWERED]);
+});
+
+it('ends and is settled if the control plane with its stream is killed', { timeout: 180_000 }, async () => {
+  const { phone, call } = await callFrom('+15557660031');
+  control.signal('SIGKILL');
+  expect(await phone.over).toBe(true);
+  await control.ended();
+  await parts.start('control-plane', 'control-plane');
+  await parts.until('the call is settled', async () => (await call.call()).status === 'completed');
+  const { end_reason, said } = await call.call();
+  expect([end_reason, said[0]]).toEqual(['user_hangup', `assistant: ${GREETING}`]);
 });
