@@ -1,4 +1,4 @@
-/** Journey: a part stops during a call over a media stream: a worker as in a deploy, a control plane at once. */
+/** Journey: a part stops in a call over a media stream: a worker as in a deploy, a control plane at once. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { dialByStream, StreamPhone } from '#caller/stream-phone.ts';
 import { startTwilioServer, TWILIO_ACCOUNT, type TwilioServer } from '#test/fakes/twilio-server.ts';
