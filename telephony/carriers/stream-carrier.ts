@@ -3,6 +3,11 @@
  * with a secret of the customer's account, and is told to connect to a WebSocket. Each vendor has a file
  * beside this one.
  */
+import { fault } from '#config/errors.ts';
+
+/** Vendors send some dozens. */
+const MOST_FIELDS = 500;
+
 /** Media type of answers in XML. */
 export const XML = 'text/xml; charset=utf-8';
 
@@ -51,8 +56,12 @@ export interface StreamCarrier {
   reject(reason: 'busy' | 'rejected'): StreamAnswer;
 }
 
-/** The fields of a URL-encoded body; of several with one name, the last. */
+/**
+ * The fields of a URL-encoded body; of several with one name, the last. Throws
+ * `Fault('callback_not_genuine')` if they are too many to sort for a signature.
+ */
 export function formOf(body: string): Record<string, string> {
+  if (body.split('&', MOST_FIELDS + 1).length > MOST_FIELDS) throw fault('callback_not_genuine');
   return Object.fromEntries(new URLSearchParams(body));
 }
 

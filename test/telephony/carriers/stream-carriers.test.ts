@@ -3,7 +3,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { VENDORS } from '#caller/vendor-dialects.ts';
 import { streamVendor } from '#protocol/media-streams.ts';
-import type { StreamQuestion } from '#telephony/carriers/stream-carrier.ts';
+import { formOf, type StreamQuestion } from '#telephony/carriers/stream-carrier.ts';
 import { streamCarrier } from '#telephony/carriers/stream-carriers.ts';
 
 const URL_OF_NUMBER = 'https://phone.example.com/carriers/voice/n1';
@@ -75,4 +75,10 @@ it.each(['telnyx', 'vonage'] as const)('an old question of %s is refused', async
   await expect(async () => (await streamCarrier(vendor)).read(by, asked)).rejects.toMatchObject({
     code: 'callback_not_genuine',
   });
+});
+
+it('a question with more fields than any vendor sends is refused', () => {
+  const form = (count: number) => () => formOf(`CallSid=c1${'&a'.repeat(count - 1)}`);
+  expect(form(500)()).toMatchObject({ CallSid: 'c1' });
+  expect(form(501)).toThrow(expect.objectContaining({ code: 'callback_not_genuine' }));
 });
