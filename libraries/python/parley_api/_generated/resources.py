@@ -2059,8 +2059,9 @@ class PhoneNumbers(Resource):
     ) -> api.PhoneNumber:
         """Connect a number at Telnyx, Vonage or Plivo. Takes the calls of the number as media streams over
         WebSocket, once you have entered media_stream.voice_url of the answer at the vendor. Imports the
-        number, or changes how the one you have is reached; its agent stays. Account key with beta access.
-        409 without an https PUBLIC_URL or if the number is bought here; 422 if a field is invalid.
+        number, or changes how the one you have is reached; its label and agent stay unless you give
+        others. Account key with beta access. 409 without an https PUBLIC_URL or if the number is bought
+        here; 422 if a field is invalid.
         """
         call = Call(
             "POST",
@@ -2082,9 +2083,9 @@ class PhoneNumbers(Resource):
     ) -> api.PhoneNumber:
         """Connect a number of your Twilio account. Has Twilio send the calls of the number here as media
         streams over WebSocket, which needs no trunk and no open port besides HTTPS. Imports the number, or
-        changes how the one you have is reached; its agent stays. Account key with beta access. 422 if the
-        account has no such number; 409 without an https PUBLIC_URL, or if the calls go elsewhere and
-        replace is false; 502 if Twilio refuses, for example the token.
+        changes how the one you have is reached; its label and agent stay unless you give others. Account
+        key with beta access. 422 if the account has no such number; 409 without an https PUBLIC_URL, or if
+        the calls go elsewhere and replace is false; 502 if Twilio refuses, for example the token.
         """
         call = Call(
             "POST",

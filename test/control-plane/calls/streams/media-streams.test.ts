@@ -136,6 +136,17 @@ describe('a media stream', () => {
     expect(await worker.closed).toBe(STREAM_CLOSE.noVendor);
   });
 
+  it('ends if the vendor, or its first worker, does not come', async () => {
+    const worker = await joinAsWorker('s1');
+    const vendor = await connect(addressOf('s2'));
+    vendor.send(START);
+    // The server has read it once it answers.
+    vendor.socket.ping();
+    await once(vendor.socket, 'pong');
+    await clock.advance(20_000);
+    expect([await worker.closed, await vendor.closed]).toEqual([STREAM_CLOSE.noVendor, 1000]);
+  });
+
   it('ends if no other worker comes', async () => {
     const { vendor, worker } = await running();
     worker.socket.close(STREAM_CLOSE.left);
