@@ -39,6 +39,7 @@ const ms = z.number();
 export const jobKind = z.enum(['phone', 'web', 'analysis', 'agent_test', 'text_turn']);
 export type JobKind = z.infer<typeof jobKind>;
 const sessionEpoch = { session_id: z.string(), epoch: z.number().int() };
+const offered = { ...sessionEpoch, kind: jobKind, sip_call_id: z.string().nullable() };
 
 /** An answered SIP dialog (RFC 3261 §12): enough for another worker to continue the call. */
 const sipDialog = {
@@ -309,16 +310,9 @@ export const controlMessage = z.discriminatedUnion('type', [
   }),
   /**
    * Reserve a slot and answer `accept` or `decline` within 500 ms. `sip_call_id` lets the worker match the
-   * INVITE that will follow.
+   * INVITE that will follow; a phone call over a media stream has none and needs no SIP server.
    */
-  z.object({
-    type: z.literal('offer'),
-    ...sessionEpoch,
-    kind: jobKind,
-    sip_call_id: z.string().nullable(),
-    /** A phone call over a media stream, which needs no SIP server. */
-    is_media_stream: z.literal(true).optional(),
-  }),
+  z.object({ type: z.literal('offer'), ...offered, is_media_stream: z.literal(true).optional() }),
   /**
    * The plan of an accepted offer. For an inbound phone call it may arrive seconds after the INVITE (init
    * webhook).

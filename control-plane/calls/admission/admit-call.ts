@@ -234,7 +234,6 @@ function tellOfRefusal(
   logRefusal(context, { kind: 'inbound_call', teamId: number.team_id, ...call }, reason);
 }
 
-
 /** Voice tests count among the previews of their account. */
 function placeWithinLimits(context: Context, call: InboundCall): ReturnType<typeof placeRoutableCall> {
   const { callee, sessionId, isTest, tested } = call;
