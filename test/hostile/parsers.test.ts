@@ -136,7 +136,7 @@ const PARSERS: Readonly<Record<string, (text: string) => unknown>> = {
     mergeCustomSpeech(undefined, { tts: { protocol: 'openai', url: `https://own.example.com/${text}` } }),
   'a WAV file': (text) => [...decodeWav(Buffer.from(`RIFF\0\0\0\0WAVE${text}`), 60)],
   'a piece of a recording': (text) =>
-    FLAC_HEADS.map((head) => [...decodeFlac(flacFile([Buffer.from([...head, ...Buffer.from(text)])], FLAC))]),
+    FLAC_HEADS.map((head) => [...decodeFlac(flacFile([Buffer.from(head), Buffer.from(text)], FLAC))]),
   'uploads of a worker': (text) => [
     unpackUploads(Buffer.from(`\0\0\0\x10${text}`)),
     unpackUploads(packUploads([{ head: { type: text }, bytes: Buffer.from(text) }])),
