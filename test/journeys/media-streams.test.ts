@@ -117,7 +117,8 @@ describeWhereThere([PYTHON])('another implementation of Twilio’s side (streamd
     const from = '+15557660010';
     const asked = await askForStream(dialOf(from));
     const audio = join(folder, 'question.wav');
-    writeFileSync(audio, recordWav([4, QUESTION, 1], 8_000));
+    // Time for the greeting before, and for the answer of a busy machine after.
+    writeFileSync(audio, recordWav([4, QUESTION, 6], 8_000));
     const url = 'url' in asked ? asked.url : '';
     const { stdout } = await run(PYTHON, ['-c', MAIN, 'call', url, '--audio', audio, '--json', '--quiet']);
     rmSync(folder, { recursive: true, force: true });
