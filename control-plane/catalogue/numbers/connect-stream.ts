@@ -10,7 +10,8 @@ import { isTelnyxKey } from '#telephony/carriers/telnyx-key.ts';
 import { type Context, newId, now } from '../../platform/context.ts';
 import type { Caller } from '../../platform/http/auth.ts';
 import { invalidField } from '../../platform/http/problems.ts';
-import type { NumberDocument, NumberSip, NumberStream } from '../../platform/store/models/number-model.ts';
+import type { NumberDocument, NumberStream } from '../../platform/store/models/number-model.ts';
+import { NO_TRUNK } from './new-number.ts';
 import { agentId, e164, label } from './number-record.ts';
 import { findNumber, importNumber, releaseNumber, requireAgent } from './number-store.ts';
 
@@ -38,18 +39,6 @@ export const streamConnect = z.discriminatedUnion('vendor', [
   z.strictObject({ vendor: z.literal('plivo'), auth_id: account, auth_token: secret, ...shared }),
 ]);
 type StreamConnect = z.output<typeof streamConnect>;
-
-/** Neither calls in nor out by SIP, until the number gets a SIP configuration. */
-const NO_TRUNK: NumberSip = {
-  inbound_auth_username: null,
-  inbound_auth_password: null,
-  inbound_allowed_addresses: [],
-  termination_uri: null,
-  termination_transport: null,
-  termination_auth_username: null,
-  termination_auth_password: null,
-  termination_headers: {},
-};
 
 const NOT_PUBLIC = 'A vendor reaches this deployment only if PUBLIC_URL is an https address: set it first';
 /** Without the address: it may contain a secret. */

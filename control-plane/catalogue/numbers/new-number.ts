@@ -1,4 +1,4 @@
-import type { NumberDocument } from '../../platform/store/models/number-model.ts';
+import type { NumberDocument, NumberSip } from '../../platform/store/models/number-model.ts';
 
 type NewNumber = Pick<
   NumberDocument,
@@ -15,6 +15,18 @@ type NewNumber = Pick<
   | 'is_proven'
   | 'media_stream'
 >;
+
+/** SIP settings of a number that neither gets nor makes calls by SIP. */
+export const NO_TRUNK: NumberSip = {
+  inbound_auth_username: null,
+  inbound_auth_password: null,
+  inbound_allowed_addresses: [],
+  termination_uri: null,
+  termination_transport: null,
+  termination_auth_username: null,
+  termination_auth_password: null,
+  termination_headers: {},
+};
 
 /** A number before its first change. */
 export function newNumber(of: NewNumber, at: Date): NumberDocument {

@@ -2,7 +2,7 @@
 import { type Context, now } from '../../platform/context.ts';
 import type { AgentDocument } from '../../platform/store/models/agent-model.ts';
 import type { NumberDocument } from '../../platform/store/models/number-model.ts';
-import { newNumber } from '../numbers/new-number.ts';
+import { NO_TRUNK, newNumber } from '../numbers/new-number.ts';
 
 /** No stored number has it. */
 const NO_ID = '';
@@ -23,17 +23,8 @@ export function numberOfExtension(
       label: '',
       agent_id: agent._id,
       status: 'active',
-      // Without any of it: the operator's trunk would carry what it has none for.
-      sip: {
-        inbound_auth_username: null,
-        inbound_auth_password: null,
-        inbound_allowed_addresses: [],
-        termination_uri: null,
-        termination_transport: null,
-        termination_auth_username: null,
-        termination_auth_password: null,
-        termination_headers: {},
-      },
+      // Not null: calls of a number without SIP settings go out by the operator's trunk.
+      sip: NO_TRUNK,
     },
     now({ clock }),
   );
