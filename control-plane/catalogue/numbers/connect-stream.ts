@@ -5,14 +5,13 @@
  */
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
-import { VOICE_PATH } from '#telephony/carriers/carrier.ts';
 import { isTelnyxKey } from '#telephony/carriers/telnyx-key.ts';
 import { type Context, newId, now } from '../../platform/context.ts';
 import type { Caller } from '../../platform/http/auth.ts';
 import { invalidField } from '../../platform/http/problems.ts';
 import type { NumberDocument, NumberStream } from '../../platform/store/models/number-model.ts';
 import { NO_TRUNK } from './new-number.ts';
-import { agentId, e164, label } from './number-record.ts';
+import { agentId, e164, label, voiceUrl } from './number-record.ts';
 import { findNumber, importNumber, releaseNumber, requireAgent } from './number-store.ts';
 
 const shared = { phone_number: e164, label: label.default(''), agent_id: agentId.default(null) };
@@ -104,11 +103,6 @@ export async function disconnectTwilio(context: Context, number: NumberDocument)
   await stopCallsTo(access, { phoneNumber, url: voiceUrl(publicAddress.url, _id) }).catch((error: unknown) =>
     context.logger.warn({ err: error, phone_number_id: _id }, 'Twilio still sends calls of a number here'),
   );
-}
-
-/** Where a vendor asks about the calls of a number. */
-function voiceUrl(publicUrl: string, numberId: string): string {
-  return `${publicUrl}${VOICE_PATH}/${numberId}`;
 }
 
 /** The account with its secret, which is not sealed yet. */

@@ -120,6 +120,11 @@ export const numberRecord = z.object({
   updated_at: z.iso.datetime(),
 });
 
+/** Where a vendor asks about the calls of a number. */
+export function voiceUrl(publicUrl: string, numberId: string): string {
+  return `${publicUrl}${VOICE_PATH}/${numberId}`;
+}
+
 /** Converts a number to its record. `isRegistered`: a registration at a PBX belongs to it. */
 export function toNumberRecord(
   number: NumberDocument,
@@ -153,7 +158,7 @@ export function toNumberRecord(
       media_stream: {
         vendor: media_stream.vendor,
         account: media_stream.account,
-        voice_url: `${publicUrl}${VOICE_PATH}/${number._id}`,
+        voice_url: voiceUrl(publicUrl, number._id),
       },
     }),
     created_at: number.created_at.toISOString(),

@@ -62,7 +62,6 @@ export function registerNumberRoutes(app: ApiServer, context: Context): void {
   registerNumberRecords(app, context);
   registerSipConfig(app, context);
   registerConnections(app, context);
-  registerStreamConnection(app, context);
 
   app.post(
     '/v1/agent/phone-numbers',
@@ -263,20 +262,14 @@ function registerConnections(app: ApiServer, context: Context): void {
     '/v1/agent/phone-numbers/connect-twilio',
     {
       config: { access: 'beta' },
-      schema: {
-        tags: ['phone numbers'],
-        body: twilioConnect,
-        response: { 201: numberRecord },
-      },
+      schema: { tags: ['phone numbers'], body: twilioConnect, response: { 201: numberRecord } },
     },
     async (request, reply) => {
       const number = await connectTwilio(context, callerOf(request), request.body);
       return reply.code(201).send(await recordOf(context, number));
     },
   );
-}
 
-function registerStreamConnection(app: ApiServer, context: Context): void {
   app.post(
     '/v1/agent/phone-numbers/connect-stream',
     {
