@@ -6,13 +6,13 @@
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
 import { isTelnyxKey } from '#telephony/carriers/telnyx-key.ts';
-import { type Context, newId, now } from '../../platform/context.ts';
+import { type Context, newId } from '../../platform/context.ts';
 import type { Caller } from '../../platform/http/auth.ts';
 import { invalidField } from '../../platform/http/problems.ts';
 import type { NumberDocument, NumberStream } from '../../platform/store/models/number-model.ts';
 import { NO_TRUNK } from './new-number.ts';
 import { agentId, e164, label, voiceUrl } from './number-record.ts';
-import { findNumber, importNumber, releaseNumber, requireAgent } from './number-store.ts';
+import { changeNumber, importNumber, releaseNumber, requireAgent } from './number-store.ts';
 
 const shared = { phone_number: e164, label: label.default(''), agent_id: agentId.default(null) };
 const secret = z.string().min(1).max(512);
@@ -145,20 +145,17 @@ async function holdNumber(
 }
 
 /** Label and agent stay as they are unless others are given. */
-async function setStream(
+function setStream(
   context: Context,
-  { _id, team_id }: NumberDocument,
+  number: NumberDocument,
   { label: name, agent_id }: Pick<Wanted, 'label' | 'agent_id'>,
   stream: NumberStream,
 ): Promise<NumberDocument> {
-  const change = {
+  return changeNumber(context, number, {
     media_stream: sealed(context, stream),
-    updated_at: now(context),
     ...(name !== '' && { label: name }),
     ...(agent_id !== null && { agent_id }),
-  };
-  await context.models.numbers.updateOne({ _id }, { $set: change });
-  return findNumber(context, team_id, _id);
+  });
 }
 
 function sealed({ secretBox }: Pick<Context, 'secretBox'>, stream: NumberStream): NumberStream {

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { formatMoney } from '#base/money.ts';
 import { fault } from '#config/errors.ts';
-import { type Context, now } from '../../platform/context.ts';
+import type { Context } from '../../platform/context.ts';
 import { type Caller, callerOf } from '../../platform/http/auth.ts';
 import { listOf, listQuery } from '../../platform/http/lists.ts';
 import { keyedHeaders, makeOnce, PARTS_LEASE_MS } from '../../platform/http/once-per-key.ts';
@@ -23,6 +23,7 @@ import { numberCreate, numberPatch, numberRecord, sipConfig, toNumberRecord } fr
 import { receiveMessages, removeSms } from './number-sms.ts';
 import {
   buyNumber,
+  changeNumber,
   findNumber,
   importNumber,
   leftByPurchase,
@@ -91,8 +92,7 @@ export function registerNumberRoutes(app: ApiServer, context: Context): void {
     { schema: { tags: ['phone numbers'], params: numberPath, response: { 204: z.undefined() } } },
     async (request, reply) => {
       const { teamId } = callerOf(request);
-      const number = await findNumber(context, teamId, request.params.phone_number_id);
-      await releaseNumber(context, teamId, number._id);
+      const number = await releaseNumber(context, teamId, request.params.phone_number_id);
       await disconnectTwilio(context, number);
       return reply.code(204).send();
     },
@@ -281,20 +281,4 @@ function registerConnections(app: ApiServer, context: Context): void {
       return reply.code(201).send(await recordOf(context, number));
     },
   );
-}
-
-async function changeNumber(
-  context: Context,
-  number: NumberDocument,
-  change: { [K in keyof NumberDocument]?: NumberDocument[K] | undefined },
-): Promise<NumberDocument> {
-  const saved = await context.models.numbers
-    .findOneAndUpdate(
-      { _id: number._id, status: { $ne: 'released' } },
-      { $set: { ...change, updated_at: now(context) } },
-      { returnDocument: 'after' },
-    )
-    .lean<NumberDocument>();
-  if (!saved) throw fault('not_found');
-  return saved;
 }

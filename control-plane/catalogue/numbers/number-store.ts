@@ -221,6 +221,23 @@ async function refundFirstDay(context: Context, number: NumberDocument): Promise
     });
 }
 
+/** Changes a number. Throws `not_found` if it is released. */
+export async function changeNumber(
+  context: Context,
+  number: NumberDocument,
+  change: { [K in keyof NumberDocument]?: NumberDocument[K] | undefined },
+): Promise<NumberDocument> {
+  const saved = await context.models.numbers
+    .findOneAndUpdate(
+      { _id: number._id, status: { $ne: 'released' } },
+      { $set: { ...change, updated_at: now(context) } },
+      { returnDocument: 'after' },
+    )
+    .lean<NumberDocument>();
+  if (!saved) throw fault('not_found');
+  return saved;
+}
+
 /**
  * Imports a number that is reached over the caller's own SIP trunk, or over media streams of an account.
  * Throws `not_found`, `number_limit`, `number_taken`.
@@ -236,10 +253,14 @@ export async function importNumber(
 }
 
 /**
- * Releases a number. If the carrier refuses, the number is unchanged and can be released again. Throws
- * `not_found`, `conflict`, `provider_refused`, `provider_unreachable`.
+ * Releases a number, and returns it as it was. If the carrier refuses, the number is unchanged and can be
+ * released again. Throws `not_found`, `conflict`, `provider_refused`, `provider_unreachable`.
  */
-export async function releaseNumber(context: Context, teamId: string, numberId: string): Promise<void> {
+export async function releaseNumber(
+  context: Context,
+  teamId: string,
+  numberId: string,
+): Promise<NumberDocument> {
   const number = await findNumber(context, teamId, numberId);
   if (number.status === 'provisioning') {
     // Releasing a purchase in progress would leave an orphaned number at the carrier.
@@ -250,13 +271,15 @@ export async function releaseNumber(context: Context, teamId: string, numberId: 
           'The purchase of this number is still in progress; try again in ' +
           `${Math.ceil(leftMs / 1_000)} s`,
       });
-    return abandonPurchase(context, number);
+    await abandonPurchase(context, number);
+    return number;
   }
   if (number.carrier_number_id !== '') await context.carrier.release(number.carrier_number_id);
   await context.models.numbers.updateOne(
     { _id: numberId },
     { $set: { status: 'released', agent_id: null, updated_at: now(context) } },
   );
+  return number;
 }
 
 /**
