@@ -2,7 +2,7 @@
  * Phones in the store: created, changed, deleted. Username and password are made here: a person would choose
  * ones that can be guessed.
  */
-import { randomBytes } from 'node:crypto';
+import { randomInt } from 'node:crypto';
 import { fault } from '#config/errors.ts';
 import { removeFromQuota, withinQuota } from '../../accounts/limits/quotas.ts';
 import { type Context, newId, now } from '../../platform/context.ts';
@@ -125,11 +125,5 @@ function sealedSecrets(
 
 /** Each letter is as likely as any other. */
 function randomText(length: number): string {
-  let text = '';
-  while (text.length < length)
-    for (const byte of randomBytes(length)) {
-      // The largest multiple of the number of letters within a byte.
-      if (byte < 256 - (256 % LETTERS.length) && text.length < length) text += LETTERS[byte % LETTERS.length];
-    }
-  return text;
+  return Array.from({ length }, () => LETTERS[randomInt(LETTERS.length)]).join('');
 }
