@@ -37,7 +37,7 @@ export interface PhoneRequest {
   /** `Authorization` or `Proxy-Authorization`. */
   readonly answer: string | undefined;
   readonly sourceAddress: string;
-  /** What the device calls itself; empty if it does not. */
+  /** The name that the device gives itself; empty if it gives none. */
   readonly userAgent: string;
 }
 
@@ -56,7 +56,7 @@ export async function provePhone(context: Context, request: PhoneRequest): Promi
     challenges: digestChallenges({ ...scope, algorithms: offeredTo(request, scope.algorithms) }, isStale),
   });
   if (username === null) return challenged(false);
-  // Whoever answers has got the challenge: nobody else makes work here, or is counted.
+  // Only one who has got the challenge makes work here, and is counted.
   if (!isToFreshChallenge(request.answer, scope)) return challenged(true);
   const phone = isPhoneUsername(username)
     ? await context.models.sipPhones.findOne({ username }).lean<SipPhoneDocument>()
@@ -68,7 +68,7 @@ export async function provePhone(context: Context, request: PhoneRequest): Promi
     await throttle(context, request);
     return { is: 'too_many', seconds: Math.ceil(waitMs / 1_000) };
   }
-  const verdict = verdictOf(context, request, { username, phone });
+  const verdict = verdictOf(context, request, { scope, username, phone });
   if (phone && verdict.is === 'right') {
     const isFirstUse = await context.coordination.claim(`sip-digest:${verdict.use}`, NONCE_USE_MS);
     if (!isFirstUse) return challenged(true);
@@ -88,17 +88,13 @@ async function throttle({ refusals }: Context, { method, sourceAddress }: PhoneR
 }
 
 function verdictOf(
-  context: Context,
-  request: PhoneRequest,
-  { username, phone }: { readonly username: string; readonly phone: SipPhoneDocument | null },
+  { secretBox }: Pick<Context, 'secretBox'>,
+  { method, requestUri, answer }: PhoneRequest,
+  of: { readonly scope: DigestScope; readonly username: string; readonly phone: SipPhoneDocument | null },
 ): DigestVerdict {
-  const { method, requestUri, answer } = request;
-  const secrets = phone ? (JSON.parse(context.secretBox.open(phone.secrets)) as DigestSecrets) : NOBODY;
-  const verdict = checkDigest(
-    answer,
-    { username, secrets },
-    { ...scopeOf(context, request), method, requestUri },
-  );
+  const { scope, username, phone } = of;
+  const secrets = phone ? (JSON.parse(secretBox.open(phone.secrets)) as DigestSecrets) : NOBODY;
+  const verdict = checkDigest(answer, { username, secrets }, { ...scope, method, requestUri });
   return phone ? verdict : { is: 'wrong' };
 }
 
@@ -141,7 +137,7 @@ async function waitOf(
     GUESSES_OF_NETWORK,
     MINUTE_MS,
   );
-  // What is not checked does not count against the username. Others than those of phones contain anything.
+  // A guess that is not checked does not count against the username, and a name of no phone is not counted.
   if (!ofNetwork.allowed || !isPhoneUsername(username)) return waitFor(ofNetwork);
   return waitFor(await coordination.countInWindow(`phone-user:${username}`, GUESSES_OF_USERNAME, MINUTE_MS));
 }
