@@ -69,6 +69,11 @@ export function admissionHeaders(
   return headers;
 }
 
+/** The caller's answer to a challenge; undefined without one. */
+export function digestAnswer({ headers }: Pick<AdmissionRequest, 'headers'>): string | undefined {
+  return headers['proxy-authorization'] ?? headers['authorization'];
+}
+
 /** The headers to store: without credentials. */
 export function withoutCredentials(headers: AdmissionRequest['headers']): AdmissionRequest['headers'] {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !PROOFS.has(name)));

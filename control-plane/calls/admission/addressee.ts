@@ -5,7 +5,7 @@
  * number of that registration.
  */
 import { parseAllowList } from '#base/public-address.ts';
-import type { AdmissionRequest } from '#protocol/sip-admission.ts';
+import { type AdmissionRequest, digestAnswer } from '#protocol/sip-admission.ts';
 import { findCalledNumbers } from '../../catalogue/numbers/number-store.ts';
 import {
   checkDigest,
@@ -160,7 +160,7 @@ async function proofOf(
 ): Promise<DigestVerdict['is'] | 'none'> {
   const { inbound_auth_username: username, inbound_auth_password: sealed } = number.sip ?? {};
   if (!username || !sealed) return 'right';
-  const answer = request.headers['proxy-authorization'] ?? request.headers['authorization'];
+  const answer = digestAnswer(request);
   if (answer === undefined) return 'none';
   const credentials = { username, secrets: digestSecrets(username, context.secretBox.open(sealed)) };
   const verdict = checkDigest(answer, credentials, {
