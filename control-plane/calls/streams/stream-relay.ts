@@ -90,9 +90,7 @@ export class StreamRelay {
     socket.on('message', (data, isBinary) => this.#fromWorker(socket, data, isBinary));
     socket.on('error', () => undefined);
     socket.on('close', (code) => this.#workerLeft(socket, code));
-    if (!this.#hasStarted) return;
-    this.#timer.cancel();
-    for (const message of this.#first) socket.send(message);
+    if (this.#hasStarted) this.#greet(socket);
   }
 
   /** Ends both connections. Idempotent. */
@@ -129,12 +127,14 @@ export class StreamRelay {
       if (this.#first.length >= MOST_FIRST_MESSAGES) this.end('not_started');
       return;
     }
-    if (!this.#worker) {
-      this.#wait(WAIT_MS, 'no_worker');
-      return;
-    }
+    if (this.#worker) this.#greet(this.#worker);
+    else this.#wait(WAIT_MS, 'no_worker');
+  }
+
+  /** Both sides are there: the worker learns how the stream began. */
+  #greet(worker: WebSocket): void {
     this.#timer.cancel();
-    for (const each of this.#first) this.#worker.send(each);
+    for (const message of this.#first) worker.send(message);
   }
 
   #fromWorker(from: WebSocket, data: RawData, isBinary: boolean): void {
