@@ -108,14 +108,14 @@ async function admitPhone(
 }
 
 /**
- * Admits or refuses a call that a vendor's media stream brings to a number; `sipStatus` of a refusal says how
- * the caller hears of it. Throws only for programming errors and database failures.
+ * Admits or refuses a call that a vendor's media stream brings to a number: null if it is admitted, else the
+ * reason, whose `sipStatus` says how the caller hears of it. Throws only for programming errors and database failures.
  */
 export function admitStreamedCall(
   context: Context,
   number: NumberDocument,
   call: Pick<InboundCall, 'request' | 'sessionId'> & { readonly vendor: StreamVendor },
-): Promise<{ readonly sessionId: string } | { readonly refusal: Fault }> {
+): Promise<Fault | null> {
   return measureAdmission(
     context,
     'inbound_call',
@@ -123,11 +123,11 @@ export function admitStreamedCall(
       // A vendor whose question was cut off asks again, and then gets this session.
       const arrival = { ...call, tested: null, isAwaited: () => true };
       const placed = await placeFor(context, number, arrival);
-      if (!('refusal' in placed)) return { sessionId: placed.sessionId };
+      if (!('refusal' in placed)) return null;
       await noteRefusal(context, { request: call.request, number }, placed.refusal);
-      return placed;
+      return placed.refusal;
     },
-    (answer) => !('refusal' in answer),
+    (refused) => refused === null,
   );
 }
 
@@ -144,9 +144,7 @@ async function admitTo(
 }
 
 /** A call that a worker has, and that gets its plan; or why it has none. */
-type PlacedCall =
-  | { readonly sessionId: string; readonly tag: string; readonly planned: Promise<void> }
-  | { readonly refusal: Fault };
+type PlacedCall = { readonly tag: string; readonly planned: Promise<void> } | { readonly refusal: Fault };
 
 type Arrival = Pick<InboundCall, 'request' | 'isAwaited' | 'tested' | 'vendor'> & {
   /** Of the session, if the call has one already. */
@@ -169,7 +167,7 @@ async function placeFor(context: Context, number: NumberDocument, arrival: Arriv
     const planned = sendPlan(context, { ...call, placed }).catch((error: unknown) => {
       context.logger.error({ err: error, sessionId }, 'failed to send the plan of an admitted call');
     });
-    return { sessionId, tag, planned };
+    return { tag, planned };
   } catch (error) {
     if (error instanceof Fault) return { refusal: error };
     throw error;

@@ -126,6 +126,7 @@ async function initVariables(
   const init = version.config.webhooks.conversation_init;
   if (!init) return {};
   const secret = version.secrets.conversation_init.find((key) => key.url === init.url)?.sealed ?? null;
+  const provider = vendor ?? (number.provider === 'managed' ? 'twilio' : null);
   return askInitWebhook(
     context,
     { url: init.url, timeoutSeconds: init.timeout_seconds, secret },
@@ -136,10 +137,7 @@ async function initVariables(
         dialed_number: number.phone_number,
         agent_id: agent._id,
         phone_number_id: number._id,
-        provider_call_sid:
-          number.provider === 'managed' || vendor !== null
-            ? (request.headers[callIdHeader(vendor ?? 'twilio')] ?? '')
-            : '',
+        provider_call_sid: (provider && request.headers[callIdHeader(provider)]) ?? '',
       },
     },
   );

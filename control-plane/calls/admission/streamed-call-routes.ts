@@ -87,7 +87,7 @@ async function answerTo(
     },
   );
   const sessionId = sessionIdOf(number, call);
-  const connect = () => carrier.connect(streamAddress(context, { session_id: sessionId, vendor }));
+  const connect = () => carrier.connect(streamAddress(context, sessionId));
   if (!(await context.coordination.claim(`streamed-call:${sessionId}`, ONCE_MS)))
     return (await awaitsStream(context, sessionId)) ? connect() : carrier.reject('rejected');
   const refused = await admit(context, { number, vendor, call, sessionId, ip: request.ip });
@@ -120,10 +120,7 @@ interface AskedCall {
 }
 
 /** Places the call; why not, if it is refused. */
-async function admit(
-  context: Context,
-  { number, vendor, call, sessionId, ip }: AskedCall,
-): Promise<Fault | null> {
+function admit(context: Context, { number, vendor, call, sessionId, ip }: AskedCall): Promise<Fault | null> {
   const request: AdmissionRequest = {
     call_id: call.callId,
     from_user: call.callerNumber,
@@ -133,6 +130,5 @@ async function admit(
     transport: 'tls',
     headers: { [callIdHeader(vendor)]: call.callId },
   };
-  const admitted = await admitStreamedCall(context, number, { vendor, request, sessionId });
-  return 'refusal' in admitted ? admitted.refusal : null;
+  return admitStreamedCall(context, number, { vendor, request, sessionId });
 }

@@ -83,15 +83,15 @@ class MediaStreams {
   }
 
   async #acceptVendor(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
-    const ticket = await redeemTicket(this.#context, lastSegment(request));
+    const sessionId = await redeemTicket(this.#context, lastSegment(request));
     if (socket.destroyed) return;
-    if (!ticket) {
+    if (sessionId === null) {
       refuseUpgrade(socket, 403);
       return;
     }
     this.#sockets.handleUpgrade(request, socket, head, (connection) => {
-      this.#relayOf(ticket.session_id).setVendor(connection);
-      this.#say('here', ticket.session_id);
+      this.#relayOf(sessionId).setVendor(connection);
+      this.#say('here', sessionId);
     });
   }
 

@@ -58,7 +58,7 @@ interface Side {
 }
 
 function addressOf(sessionId: string): string {
-  return streamAddress(context, { session_id: sessionId, vendor: 'twilio' });
+  return streamAddress(context, sessionId);
 }
 
 async function connect(address: string, headers: Record<string, string> = {}): Promise<Side> {
