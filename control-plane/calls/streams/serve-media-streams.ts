@@ -10,7 +10,7 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import { z } from 'zod';
 import { MAX_STREAM_MESSAGE_BYTES, WORKER_STREAM_PATH } from '#protocol/media-streams.ts';
 import type { Context } from '../../platform/context.ts';
-import { isBearer } from '../../platform/http/bearer.ts';
+import { claimWorkersUpgrade } from '../../platform/http/internal-access.ts';
 import { claimUpgrade, refuseUpgrade } from '../../platform/http/upgrades.ts';
 import { StreamRelay } from './stream-relay.ts';
 import { redeemTicket, VENDOR_STREAM_PATH } from './stream-ticket.ts';
@@ -19,7 +19,7 @@ const CHANNEL = 'media-streams';
 /** `here`: this replica has the vendor of the session; `where`: it has its worker, and asks who has. */
 const news = z.object({ is: z.enum(['here', 'where']), session: z.string(), replica: z.string() });
 
-/** What media streams need of the control plane. */
+/** The parts of the control plane that media streams need. */
 export type StreamContext = Pick<
   Context,
   'clock' | 'logger' | 'coordination' | 'credentials' | 'secretBox' | 'publicAddress'
@@ -56,15 +56,14 @@ class MediaStreams {
 
   /** Accepts the connections of workers on a server. */
   serveWorkers(server: Server): void {
-    const path = `${WORKER_STREAM_PATH}*`;
+    const { workerToken } = this.#context.credentials;
     this.#unclaim.push(
-      claimUpgrade(server, path, (request, socket, head) => {
-        if (!isBearer(request.headers.authorization, this.#context.credentials.workerToken))
-          refuseUpgrade(socket, 401, { headers: { 'WWW-Authenticate': 'Bearer' } });
-        else
+      claimWorkersUpgrade(server, `${WORKER_STREAM_PATH}*`, {
+        workerToken,
+        upgrade: (request, socket, head) =>
           this.#sockets.handleUpgrade(request, socket, head, (connection) =>
             this.#acceptWorker(lastSegment(request), connection),
-          );
+          ),
       }),
     );
   }
@@ -105,7 +104,7 @@ class MediaStreams {
     void this.#context.coordination.publish(CHANNEL, { is, session, replica: this.#replica });
   }
 
-  /** What another replica says: where a vendor is, or that it has its worker. */
+  /** Hears another replica, which says where a vendor is, or that it has its worker. */
   #hear(message: unknown): void {
     // A replica of another version may say more.
     const heard = news.safeParse(message);

@@ -1,8 +1,7 @@
 /** `GET /internal/worker-link`: upgrades requests of authenticated workers to the worker link. */
 import type { Server } from 'node:http';
 import { WebSocketServer } from 'ws';
-import { isBearer } from '../../platform/http/bearer.ts';
-import { claimUpgrade, refuseUpgrade } from '../../platform/http/upgrades.ts';
+import { claimWorkersUpgrade } from '../../platform/http/internal-access.ts';
 import { MAX_LINK_FRAME_BYTES } from './worker-connection.ts';
 import type { WorkerHub } from './worker-hub.ts';
 
@@ -23,10 +22,10 @@ export function serveWorkerLink(
     // An answer extends the time that a worker may speak: the connection decides when to give it.
     autoPong: false,
   });
-  const unclaim = claimUpgrade(server, PATH, (request, socket, head) => {
-    if (!isBearer(request.headers.authorization, workerToken))
-      refuseUpgrade(socket, 401, { headers: { 'WWW-Authenticate': 'Bearer' } });
-    else sockets.handleUpgrade(request, socket, head, (connection) => hub.accept(connection));
+  const unclaim = claimWorkersUpgrade(server, PATH, {
+    workerToken,
+    upgrade: (request, socket, head) =>
+      sockets.handleUpgrade(request, socket, head, (connection) => hub.accept(connection)),
   });
   return {
     close() {

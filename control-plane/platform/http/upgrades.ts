@@ -7,7 +7,7 @@ import type { Duplex } from 'node:stream';
 import { STATUS_CODES } from '#base/node-http.ts';
 
 /** Handles an upgrade request, or refuses it. */
-type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
+export type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 
 const claims = new WeakMap<Server, Map<string, Upgrade>>();
 
