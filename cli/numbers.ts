@@ -48,8 +48,8 @@ export function addNumberCommands(program: Command, common: CommandContext): voi
     .option('--agent <agent>', 'id or name of the agent that answers it')
     .action(async (number: string, { agent }: { readonly agent?: string }) => {
       const api = common.api();
-      const owner = agent === undefined ? {} : { agent_id: await findAgentId(api, agent) };
-      const record = await api.post(URL, { provider: 'managed', phone_number: number, ...owner });
+      const answeredBy = await agentField(api, agent);
+      const record = await api.post(URL, { provider: 'managed', phone_number: number, ...answeredBy });
       show(record, common, () => console.log(`${record.phone_number} is ${record.status}`));
     });
   numbers
@@ -105,7 +105,7 @@ async function twilioBody(api: Api, number: string, { agent, replace = false, ..
     auth_token: token,
     phone_number: number,
     replace,
-    ...(agent === undefined ? {} : { agent_id: await findAgentId(api, agent) }),
+    ...(await agentField(api, agent)),
   };
 }
 
@@ -128,6 +128,10 @@ async function vendorBody(
     phone_number: number,
     [key]: secret,
     ...(id && { [id]: account }),
-    ...(agent === undefined ? {} : { agent_id: await findAgentId(api, agent) }),
+    ...(await agentField(api, agent)),
   };
+}
+
+async function agentField(api: Api, agent: string | undefined): Promise<{ readonly agent_id?: string }> {
+  return agent === undefined ? {} : { agent_id: await findAgentId(api, agent) };
 }
