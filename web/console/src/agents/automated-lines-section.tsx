@@ -1,22 +1,11 @@
 /** Menus, queues and screening phones that answer the agent's own calls. */
 import { NumberInput, SimpleGrid, Stack, Switch, TextInput } from '@mantine/core';
 import { Section } from '../parts/page.tsx';
-import type { EditorProps } from './draft.ts';
-
-const DEFAULTS = {
-  introduction: '',
-  hold_max_seconds: 900,
-  menu_max_repeats: 3,
-  voicemail_recording_url: '',
-};
+import { type EditorProps, NO_LINES } from './draft.ts';
 
 export function AutomatedLines({ config, set }: EditorProps) {
-  const lines = config.automated_lines;
-  const isOn = lines?.enabled ?? false;
-  const { hold_max_seconds, introduction, menu_max_repeats, voicemail_recording_url } = {
-    ...DEFAULTS,
-    ...lines,
-  };
+  const lines = { ...NO_LINES, ...config.automated_lines };
+  const { enabled: isOn, introduction, hold_max_seconds, menu_max_repeats, voicemail_recording_url } = lines;
   return (
     <Section
       title="Menus, queues and screening"
@@ -24,9 +13,7 @@ export function AutomatedLines({ config, set }: EditorProps) {
         <Switch
           label="Tell them from people"
           checked={isOn}
-          onChange={(event) =>
-            set('automated_lines', { ...DEFAULTS, ...lines, enabled: event.currentTarget.checked })
-          }
+          onChange={(event) => set('automated_lines', { ...lines, enabled: event.currentTarget.checked })}
         />
       }
     >

@@ -21,18 +21,24 @@ export interface EditorProps {
 
 const NOT_CONFIGURED = new Set(['agent_id', 'config_hash', 'updated_at']);
 
+/** The meaning of a configuration without `press_keys`. */
+export const NO_KEYS: NonNullable<AgentConfig['press_keys']> = { enabled: false, hide_keys: false };
+
+/** The meaning of a configuration without `automated_lines`. */
+export const NO_LINES: NonNullable<AgentConfig['automated_lines']> = {
+  enabled: false,
+  introduction: '',
+  hold_max_seconds: 900,
+  menu_max_repeats: 3,
+  voicemail_recording_url: '',
+};
+
 /** The meaning of sections that a configuration may lack. */
 const ABSENT: { readonly [Name in Section]?: AgentConfig[Name] } = {
   tool_servers: { tool_server_ids: [] },
   answer_hints: { enabled: false },
-  press_keys: { enabled: false, hide_keys: false },
-  automated_lines: {
-    enabled: false,
-    introduction: '',
-    hold_max_seconds: 900,
-    menu_max_repeats: 3,
-    voicemail_recording_url: '',
-  },
+  press_keys: NO_KEYS,
+  automated_lines: NO_LINES,
   scorecard: {},
   custom_speech: {},
 };

@@ -3,7 +3,7 @@ import { NumberInput, Select, SimpleGrid, Stack, Switch } from '@mantine/core';
 import type { AgentConfig } from '../api/types.ts';
 import { Section } from '../parts/page.tsx';
 import { AutomatedLines } from './automated-lines-section.tsx';
-import type { EditorProps } from './draft.ts';
+import { type EditorProps, NO_KEYS } from './draft.ts';
 import { KeypadMenu } from './keypad-menu.tsx';
 import { TransferDestinations } from './transfer-destinations.tsx';
 import { InitWebhook } from './webhooks-sections.tsx';
@@ -35,8 +35,6 @@ export function PhoneTab({ config, set }: EditorProps) {
     </Stack>
   );
 }
-
-const NO_KEYS = { enabled: false, hide_keys: false };
 
 function PressKeys({ config, set }: EditorProps) {
   const keys = config.press_keys ?? NO_KEYS;
