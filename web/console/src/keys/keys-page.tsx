@@ -1,11 +1,11 @@
 /** The account's API keys: list, create (shown once), delete. */
-import { Alert, Button, Checkbox, Code, Group, Table, Text, TextInput } from '@mantine/core';
+import { Alert, Button, Checkbox, Group, Table, Text, TextInput } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { call } from '../api/client.ts';
 import { useChange, useRead } from '../api/queries.ts';
 import type { Account, CreatedKey, KeyList } from '../api/types.ts';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
-import { Copy } from '../parts/copy.tsx';
+import { Secret } from '../parts/copy.tsx';
 import { dateTime } from '../parts/format.ts';
 import { Page, Section } from '../parts/page.tsx';
 import { Loaded } from '../parts/states.tsx';
@@ -126,10 +126,7 @@ function NewKey({ mayExportCalls }: { readonly mayExportCalls: boolean }) {
           title="Copy it now; it is not shown again"
           role="status"
         >
-          <Group gap="xs" wrap="nowrap">
-            <Code style={{ overflowWrap: 'anywhere' }}>{created.api_key}</Code>
-            <Copy value={created.api_key} label="the key" />
-          </Group>
+          <Secret value={created.api_key} label="the key" />
         </Alert>
       )}
     </Section>

@@ -1,12 +1,13 @@
 /** The phones that register here, where they are, and their passwords; nothing while there are none. */
-import { Alert, Button, Code, Group, Stack, Table, Text, TextInput, Title } from '@mantine/core';
+import { Alert, Button, Group, Stack, Table, Text, TextInput, Title } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { call } from '../api/client.ts';
 import { useChange, useRead } from '../api/queries.ts';
 import type { SipPhone } from '../api/types.ts';
 import { StateBadge } from '../parts/badges.tsx';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
-import { Copy } from '../parts/copy.tsx';
+import { Copy, Secret } from '../parts/copy.tsx';
+import { dateTime } from '../parts/format.ts';
 import { DataTable } from '../parts/table.tsx';
 
 const PHONES = '/v1/agent/sip-phones';
@@ -74,7 +75,7 @@ function Row({ phone, onPassword }: { phone: SipPhone; onPassword: (made: WithPa
         ))}
         {refused && (
           <Text size="sm" c="dimmed">
-            Wrong password from {refused.source_address}, {new Date(refused.at).toLocaleString()}
+            Wrong password from {refused.source_address}, {dateTime(refused.at)}
           </Text>
         )}
       </Table.Td>
@@ -153,21 +154,20 @@ function Account({ phone }: { phone: WithPassword }) {
       role="status"
     >
       <Stack gap="xs">
-        <Secret label="Username" value={phone.username} />
-        <Secret label="Password" value={phone.password} />
+        <Field label="Username" value={phone.username} />
+        <Field label="Password" value={phone.password} />
       </Stack>
     </Alert>
   );
 }
 
-function Secret({ label, value }: { label: string; value: string }) {
+function Field({ label, value }: { label: string; value: string }) {
   return (
     <Group gap="xs" wrap="nowrap">
       <Text size="sm" w={90}>
         {label}
       </Text>
-      <Code style={{ overflowWrap: 'anywhere' }}>{value}</Code>
-      <Copy value={value} label={`the ${label.toLowerCase()}`} />
+      <Secret value={value} label={`the ${label.toLowerCase()}`} />
     </Group>
   );
 }

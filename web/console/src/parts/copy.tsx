@@ -1,5 +1,5 @@
 /** Ids and texts that can be copied with one click. */
-import { ActionIcon, CopyButton, Group, Text, Tooltip } from '@mantine/core';
+import { ActionIcon, Code, CopyButton, Group, Text, Tooltip } from '@mantine/core';
 import { IconCheck, IconCopy } from '@tabler/icons-react';
 
 /** A button that copies `value`. */
@@ -21,6 +21,16 @@ export function Copy({ value, label }: { value: string; label: string }) {
         </Tooltip>
       )}
     </CopyButton>
+  );
+}
+
+/** A secret that is shown once, to be copied. */
+export function Secret({ value, label }: { value: string; label: string }) {
+  return (
+    <Group gap="xs" wrap="nowrap">
+      <Code style={{ overflowWrap: 'anywhere' }}>{value}</Code>
+      <Copy value={value} label={label} />
+    </Group>
   );
 }
 
