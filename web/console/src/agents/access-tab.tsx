@@ -41,9 +41,9 @@ function Profile({ agent }: { agent: Agent }) {
   const [description, setDescription] = useState(agent.description);
   const [extension, setExtension] = useState(agent.extension ?? '');
   const save = useProfileChange(agent, 'Saved');
-  const hasExtension = extension === (agent.extension ?? '');
-  const isUnchanged = name === agent.name && description === agent.description && hasExtension;
-  const patch = { name, description, ...(hasExtension ? {} : { extension: extension || null }) };
+  const keepsExtension = extension === (agent.extension ?? '');
+  const isUnchanged = name === agent.name && description === agent.description && keepsExtension;
+  const patch = { name, description, ...(keepsExtension ? {} : { extension: extension || null }) };
   return (
     <Section title="Name">
       <Stack>
