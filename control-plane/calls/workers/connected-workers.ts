@@ -146,21 +146,7 @@ export class ConnectedWorkers implements OwnWorkers {
   }
 
   describe(): WorkerLoad[] {
-    return [...this.#workers.values()].map(({ registration, load, isWebReady, sipServers }) => {
-      const { instance_id: instanceId, kinds, capacity } = registration;
-      const { takes_text, judges_pauses, rehearses, judges_turns } = registration;
-      const able = {
-        takesText: takes_text === true,
-        judgesPauses: judges_pauses === true,
-        rehearses: rehearses === true,
-        judgesTurns: judges_turns === true,
-        measuresRegret: registration.measures_regret === true,
-        asksOfTestCalls: registration.asks_of_test_calls === true,
-        sendsSip: registration.sends_sip === true && (sipServers?.length ?? 0) > 0,
-        joinsMediaStreams: registration.joins_media_streams === true,
-      };
-      return { instanceId, kinds, ...able, capacity, ...load, isWebReady };
-    });
+    return [...this.#workers.values()].map(loadOf);
   }
 
   /** Closes the link of the worker with the fewest calls, which then connects anew; null without a worker. */
@@ -207,11 +193,7 @@ export class ConnectedWorkers implements OwnWorkers {
   async placeHere(offer: JobOffer): Promise<Placement | null> {
     if (this.isClosedTo(offer.kind)) return null;
     const { needsReady = false } = offer;
-    const suitable = [...this.#workers.values()].filter(({ registration, isWebReady }) => {
-      const { kinds, takes_text, joins_media_streams } = registration;
-      const able = { takesText: takes_text === true, joinsMediaStreams: joins_media_streams === true };
-      return takesOffer({ kinds, isWebReady, ...able }, offer);
-    });
+    const suitable = [...this.#workers.values()].filter((worker) => takesOffer(loadOf(worker), offer));
     const candidates = suitable
       .filter((worker) => isReached(worker, offer.route))
       // Full workers are asked last rather than skipped, because their last heartbeat may be a second old.
@@ -314,4 +296,19 @@ function refusalsOf(verdicts: ReadonlyMap<WorkerConnection, OfferVerdict>): read
       loopLagMs: Math.round(load.loopLagMs),
     };
   });
+}
+
+function loadOf({ registration, load, isWebReady, sipServers }: WorkerConnection): WorkerLoad {
+  const { instance_id: instanceId, kinds, capacity } = registration;
+  const able = {
+    takesText: registration.takes_text === true,
+    judgesPauses: registration.judges_pauses === true,
+    rehearses: registration.rehearses === true,
+    judgesTurns: registration.judges_turns === true,
+    measuresRegret: registration.measures_regret === true,
+    asksOfTestCalls: registration.asks_of_test_calls === true,
+    sendsSip: registration.sends_sip === true && (sipServers?.length ?? 0) > 0,
+    joinsMediaStreams: registration.joins_media_streams === true,
+  };
+  return { instanceId, kinds, ...able, capacity, ...load, isWebReady };
 }
