@@ -156,7 +156,7 @@ function registerChanges(app: ApiServer, context: Context): void {
       const session = await findSession(context, callerOf(request).teamId, sessionId);
       const participant = session.participants?.find((one) => one.id === id);
       if (!participant) throw fault('not_found');
-      await context.models.sessions.updateOne({ _id: sessionId }, { $pull: { participants: { id } } });
+      await forgetParticipant(context, sessionId, id);
       // If the call has ended, the colleague is already disconnected.
       if (isAtWorker(session))
         await context.dispatch
@@ -198,7 +198,7 @@ async function joinByPhone(
       connection: { type: 'phones', places },
     });
   } catch (error) {
-    await context.models.sessions.updateOne({ _id: session._id }, { $pull: { participants: { id } } });
+    await forgetParticipant(context, session._id, id);
     throw error;
   }
   return { transport: 'phone', session_id: session._id, participant_id: id };
@@ -237,7 +237,7 @@ async function joinInRoom(
       connection,
     });
   } catch (error) {
-    await context.models.sessions.updateOne({ _id: session._id }, { $pull: { participants: { id } } });
+    await forgetParticipant(context, session._id, id);
     await rooms.remove(room).catch(() => undefined);
     throw error;
   }
@@ -279,6 +279,10 @@ async function keepParticipant(
     { $push: { participants: participant } },
   );
   if (matchedCount === 0) throw fault('session_ended');
+}
+
+async function forgetParticipant({ models }: Context, sessionId: string, id: string): Promise<void> {
+  await models.sessions.updateOne({ _id: sessionId }, { $pull: { participants: { id } } });
 }
 
 function isAtWorker(session: SessionHead): session is RunningSession {
