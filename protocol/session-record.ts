@@ -166,7 +166,7 @@ export const sessionLine = z.object({
   started_at: at,
   duration_ms: z.number(),
   /**
-   * What followed. `handed_over`: another person talks with the far end; `gave_up`: the agent ended the call.
+   * The event that followed. `handed_over`: another person talks with the far end; `gave_up`: the agent ended the call.
    */
   ended_by: z.enum([
     'person',

@@ -22,7 +22,7 @@ export const admissionRequest = z.object({
   to_user: z.string().max(256),
   /** As in the INVITE; absent from older releases of signalling. */
   request_uri: z.string().max(MAX_VALUE_CHARS).optional(),
-  /** What the caller's device calls itself; absent if it does not, and from older releases. */
+  /** The name that the caller's device gives itself; absent if it gives none, and from older releases. */
   user_agent: z.string().max(256).optional(),
   source_address: z.union([z.ipv4(), z.ipv6()]),
   /**

@@ -1,8 +1,9 @@
 /**
  * Admission of an inbound phone call, requested by signalling before a worker is chosen. The order of checks
  * is fixed: number 404, source 403, digest 407, agent 486, limits 486 or 503, credit and capacity 503, then
- * 488 if signalling can detect it. A phone that registers here is challenged (407), and its extension looked
- * for. An admitted call is charged and placed, and gets its plan once its init webhook has finished.
+ * 488 if signalling can detect it. A phone that registers here is challenged (407) first, and reaches the
+ * agent whose extension it dials. An admitted call is charged and placed, and gets its plan once its init
+ * webhook has finished.
  */
 
 import { networkOf } from '#base/client-network.ts';
@@ -69,7 +70,7 @@ async function answerTo(
   switch (addressee.is) {
     case 'unknown_number':
       await context.refusals.throttleCall(networkOf(request.source_address));
-      // Perhaps of a phone whose username is in its answer to the challenge only.
+      // Perhaps from a phone, which names itself only in its answer to the challenge.
       return isExtension(request.to_user) ? admitPhone(context, request, isAwaited) : refusal(404);
     case 'no_number':
       return refuse(context, { request, number: null }, fault('number_unbound'));

@@ -22,9 +22,9 @@ import { admitStreamedCall } from './admit-call.ts';
 import { callIdHeader } from './plan-inbound-call.ts';
 
 const MAX_BYTES = 64 * 1_024;
-/** A vendor asks again if it has no answer; a copied request must not place a call for ever. */
+/** Time in which a vendor that asks again, or somebody who copies its request, places no second call. */
 const ONCE_MS = 24 * 60 * 60_000;
-/** How long a question that is repeated waits for the call to be placed. */
+/** How long a repeated question waits for the first one to place the call. */
 const PLACING_MS = 2_000;
 const LOOK_EVERY_MS = 200;
 const BUSY = 486;

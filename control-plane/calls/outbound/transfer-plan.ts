@@ -79,7 +79,7 @@ async function routeTo(
         dial_uri: destination.sip_uri,
         guard: tenantGuard(context),
         // A REFER would make the platform's carrier dial it at the platform's cost, bypassing the rules for
-        // outbound destinations. And a phone that is asked to call a stranger would ask us, who refuse it.
+        // outbound destinations. A phone that is asked to call a stranger would ask us, and be refused.
         is_referable: number.provider !== 'managed' && !isOfExtension(number),
         // A party named by a SIP URI is not part of the trunk and must not see its password or headers.
         headers: session,

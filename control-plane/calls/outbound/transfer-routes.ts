@@ -1,7 +1,7 @@
 /**
- * What workers ask before a transfer. For one from a managed number, permission
+ * Questions of workers before a transfer. From a managed number, a transfer needs permission
  * (protocol/transfer-permission.ts): the platform pays for the dial, so it counts against the account's rate
- * of outbound calls. For one to an extension, where its phones are (protocol/phone-places.ts).
+ * of outbound calls. To an extension, it needs the places of its phones (protocol/phone-places.ts).
  */
 import { phonePlaces, phonesQuestion } from '#protocol/phone-places.ts';
 import { transferPermission, transferQuestion } from '#protocol/transfer-permission.ts';

@@ -73,7 +73,7 @@ export class StreamRelay {
     return this.#vendor !== null;
   }
 
-  /** The vendor has come: the only time. */
+  /** The vendor has come; it comes only once. */
   setVendor(socket: WebSocket): void {
     this.#vendor = socket;
     this.#wait(START_MS, 'not_started');
@@ -143,7 +143,7 @@ export class StreamRelay {
     else this.#vendor.send(data, { binary: isBinary });
   }
 
-  /** A worker that does not take what the caller says is left; it may join again. */
+  /** Cuts off a worker that does not take the caller's audio; it may join again. */
   #pass(data: RawData, isBinary: boolean, worker: WebSocket): void {
     if (worker.bufferedAmount > MOST_WAITING_BYTES) worker.terminate();
     else worker.send(data, { binary: isBinary });
@@ -154,7 +154,7 @@ export class StreamRelay {
     this.#worker = null;
     if (code === STREAM_CLOSE.hungUp) this.end('worker_hung_up');
     else if (this.#hasStarted) this.#wait(WAIT_MS, 'no_worker');
-    // Before the start, the time for that ends the stream.
+    // Before the start, the wait for the vendor or for its start still ends the stream.
   }
 
   #close(socket: WebSocket, code: number, reason: string = ''): void {

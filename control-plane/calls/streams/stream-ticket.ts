@@ -36,7 +36,7 @@ export async function redeemTicket(
 ): Promise<string | null> {
   const used = text.length > MAX_CHARS ? null : open(secretBox, text);
   if (!used || used.expires_ms < clock.wallTime()) return null;
-  // A call may have got a second ticket until its stream came.
+  // The vendor may have asked again and got a second ticket for the call.
   const isFirst = await coordination.claim(`media-stream:${used.session_id}`, 2 * VALID_MS);
   return isFirst ? used.session_id : null;
 }

@@ -21,8 +21,8 @@ const HASHES = { MD5: 'md5', 'SHA-256': 'sha256' } as const;
 export type DigestAlgorithm = keyof typeof HASHES;
 
 /**
- * What proves a password without being one: the hash of username, realm and password for each algorithm
- * (`H(A1)`, RFC 7616 §3.4.2).
+ * The hash of username, realm and password for each algorithm (`H(A1)`, RFC 7616 §3.4.2). It proves a
+ * password without being one.
  */
 export type DigestSecrets = Readonly<Record<DigestAlgorithm, string>>;
 

@@ -1,7 +1,7 @@
 /**
- * Extensions: short numbers within a team, of phones and of agents. The store keeps those of each kind apart
- * from one another; that no phone has the extension of an agent is checked before a change. If both happen at
- * once, the agent is called.
+ * Extensions: short numbers within a team, of phones and of agents. The store lets no two phones, and no two
+ * agents, have the same one. A check before each change keeps a phone from having an agent's; if two changes
+ * pass it at once, the agent is called.
  */
 import { z } from 'zod';
 import type { Context } from '../../platform/context.ts';

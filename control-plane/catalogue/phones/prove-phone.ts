@@ -27,7 +27,7 @@ const GUESSES_OF_USERNAME = 20;
 /** Of a username that does not exist: nobody knows its password. */
 const NOBODY = digestSecrets('', randomBytes(16).toString('hex'));
 
-/** libre before version 3 refuses to read such answers. */
+/** libre before version 3 gives up at a challenge by SHA-256. */
 const MD5_ONLY = /^baresip v[0-2]\./;
 
 /** A request of a phone. */
@@ -121,9 +121,9 @@ function scopeOf(
 }
 
 /**
- * How long a guess has to wait; 0: not at all. Where the phone is or was last registered it need not: a
- * stranger who guesses at its password cannot lock it out, and a whole office may start at once after a
- * power failure that was longer than its registrations.
+ * How long a guess has to wait; 0: not at all. One from a network where the phone is or was last registered
+ * need not: a stranger who guesses at its password cannot lock it out, and a whole office may start at once
+ * after a power failure that was longer than its registrations.
  */
 async function waitOf(
   { coordination }: Context,
@@ -146,7 +146,7 @@ function waitFor({ allowed, resetMs }: WindowState): number {
   return allowed ? 0 : resetMs;
 }
 
-/** Its holder sees it. At most one write per phone and minute. */
+/** Notes a guess for the phone's holder; at most one write per phone and minute. */
 function noteGuess(context: Context, { _id }: SipPhoneDocument, address: string): void {
   const { coordination, logger, models } = context;
   const note = async () => {
