@@ -166,7 +166,8 @@ export const sessionLine = z.object({
   started_at: at,
   duration_ms: z.number(),
   /**
-   * The event that followed. `handed_over`: another person talks with the far end; `gave_up`: the agent ended the call.
+   * The event that followed. `handed_over`: another person talks with the far end; `gave_up`: the agent ended
+   * the call.
    */
   ended_by: z.enum([
     'person',

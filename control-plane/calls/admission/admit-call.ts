@@ -110,7 +110,8 @@ async function admitPhone(
 
 /**
  * Admits or refuses a call that a vendor's media stream brings to a number: null if it is admitted, else the
- * reason, whose `sipStatus` says how the caller hears of it. Throws only for programming errors and database failures.
+ * reason, whose `sipStatus` says how the caller hears of it. Throws only for programming errors and database
+ * failures.
  */
 export function admitStreamedCall(
   context: Context,

@@ -29,7 +29,7 @@ export function streamAddress(
   return `${base}${VENDOR_STREAM_PATH}${secretBox.seal(JSON.stringify(plain), PURPOSE)}`;
 }
 
-/** Uses a ticket up and returns the id of its session; null if it is not ours, has expired or was used before. */
+/** Uses a ticket up: the id of its session; null if it is not ours, has expired or was used before. */
 export async function redeemTicket(
   { secretBox, clock, coordination }: Pick<Context, 'secretBox' | 'clock' | 'coordination'>,
   text: string,
