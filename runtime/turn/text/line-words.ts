@@ -4,6 +4,7 @@
  * without cues is never taken for a machine. Pure, in time linear in the text.
  */
 import { LINE_CUES } from './line-cues.ts';
+import { withoutAccents } from './normalised.ts';
 
 /** What words were taken for. `unknown`: an announcement, or words on hold that may be one. */
 export type SpokenAs = 'person' | 'menu' | 'hold' | 'screening' | 'machine' | 'unknown';
@@ -34,12 +35,7 @@ const REPEATED_FROM_WORDS = 5;
 
 /** Lower case, without accents and punctuation. */
 function folded(text: string): string {
-  return text
-    .slice(-JUDGED_CHARS)
-    .normalize('NFD')
-    .replace(/\p{M}+/gu, '')
-    .toLowerCase()
-    .replace(/ß/g, 'ss')
+  return withoutAccents(text.slice(-JUDGED_CHARS).toLowerCase())
     .replace(/[^\p{L}\p{N}]+/gu, ' ')
     .trim();
 }

@@ -24,6 +24,11 @@ export function bareWords(text: string): string[] {
     .filter((word) => word !== '');
 }
 
+/** Without accents, and with ss for ß: recognisers differ in both. */
+export function withoutAccents(text: string): string {
+  return text.normalize('NFD').replace(/\p{M}/gu, '').replaceAll('ß', 'ss');
+}
+
 /** A word without surrounding punctuation; combining vowel signs and accents stay. */
 export function bare(token: string): string {
   if (BARE.test(token)) return token;

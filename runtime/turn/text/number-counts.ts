@@ -4,6 +4,7 @@
  */
 import { memoised } from '#base/memoised.ts';
 import { DIGITS } from './digit-words.ts';
+import { withoutAccents } from './normalised.ts';
 import { cardinalWords } from './number-words.ts';
 
 /** A language's numbers by their words, without accents or hyphens. */
@@ -158,5 +159,5 @@ function stemsOf(hundreds: ReadonlyMap<string, string>): readonly (readonly [str
 /** A word without accents, in which recognisers differ; French plurals of numbers lose their s. */
 export function foldedWord(word: string): string {
   if (/^[a-z0-9]*$/.test(word)) return /^(vingt|cent)s$/.test(word) ? word.slice(0, -1) : word;
-  return word.normalize('NFD').replace(/\p{M}/gu, '').replaceAll('ß', 'ss');
+  return withoutAccents(word);
 }
