@@ -3,46 +3,41 @@
  * denials and what others press do not count. Pure, and linear in the length of the text.
  */
 import { memoised } from '#base/memoised.ts';
-import { DIGITS } from './digit-words.ts';
+import { digitOf } from './digit-words.ts';
 import { bareWords } from './normalised.ts';
 import { pressingTextsFor } from './phrases.ts';
 
 /** A key follows its verb, or the verb its key, within so many words: "I've dialled your code one two". */
 const KEY_WITHIN = 5;
-/** A word that denies a phrase is at most so many words before its beginning or after its end. */
+/** A word denies a phrase from at most so many words before its beginning or after its end. */
 const DENIED_WITHIN = 2;
 
 interface Claims {
   /** Each phrase as words; a gap of any words, up to `KEY_WITHIN`, between its parts. */
   readonly always: readonly (readonly string[])[];
   readonly withKey: readonly (readonly string[])[];
-  readonly keys: ReadonlySet<string>;
+  readonly isKey: (word: string) => boolean;
   readonly denials: ReadonlySet<string>;
 }
 
 const claimsOf = memoised((language: string): Claims | null => {
   const texts = pressingTextsFor(language);
   if (!texts) return null;
+  const keys = new Set(texts.keys.split('|'));
+  // Words for one are articles in most of these languages.
+  const isDigit = (word: string) => (digitOf(word, language) ?? '1') !== '1';
   return {
     always: phrases(texts.always),
     withKey: phrases(texts.withKey),
     denials: new Set(texts.denials.split('|')),
-    // Without one, which is an article in most of these languages.
-    keys: new Set([
-      ...texts.keys.split('|'),
-      ...(DIGITS[language] ?? '')
-        .split(' ')
-        .filter((_, digit) => digit !== 1)
-        .flatMap((digit) => digit.split('|')),
-    ]),
+    isKey: (word) => keys.has(word) || /^[\d*#]+$/.test(word) || isDigit(word),
   };
 });
 
 /** Whether `text` may claim it; false in a language without words for it. */
 export function claimsKeys(text: string, language: string): boolean {
-  return has(text, language, ({ always, keys, withKey }, words, at) => {
-    const isKeyed = (end: number) =>
-      words.slice(at, end + KEY_WITHIN).some((word) => keys.has(word) || /^[\d*#]+$/.test(word));
+  return has(text, language, ({ always, isKey, withKey }, words, at) => {
+    const isKeyed = (end: number) => words.slice(at, end + KEY_WITHIN).some(isKey);
     return [...endsOf(always, words, at), ...endsOf(withKey, words, at).filter(isKeyed)];
   });
 }
@@ -52,7 +47,7 @@ export function claimsKeysForSure(text: string, language: string): boolean {
   return has(text, language, ({ always }, words, at) => endsOf(always, words, at));
 }
 
-/** Whether a phrase that `find` sees, by its end, begins at any word and is not denied. */
+/** Whether any phrase is not denied; `find` gives the ends of those that begin at a word. */
 function has(
   text: string,
   language: string,
@@ -72,7 +67,7 @@ function phrases(list: string): string[][] {
   return list.split('|').map((phrase) => phrase.split(' '));
 }
 
-/** Where those of the phrases end that begin at a word. */
+/** The ends of those phrases that begin at a word. */
 function endsOf(list: readonly (readonly string[])[], words: readonly string[], at: number): number[] {
   return list.flatMap((phrase) => endOf(phrase, words, at) ?? []);
 }
