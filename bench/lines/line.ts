@@ -1,5 +1,5 @@
 /** One line of the corpus of what answers an outgoing call. */
-import type { SpokenAs } from '#runtime/turn/text/line-words.ts';
+import type { Automated, SpokenAs } from '#runtime/turn/text/line-words.ts';
 
 /** A stretch of words as a recogniser hears it, and what it must be taken for. */
 export interface Line {
@@ -9,7 +9,7 @@ export interface Line {
    * What the line was taken for before: on hold, long words without a sign of a person may be an
    * advertisement.
    */
-  readonly after?: 'menu' | 'hold' | 'screening';
+  readonly after?: Automated;
   readonly text: string;
 }
 

@@ -9,7 +9,7 @@ import { isTransferCall } from '../../tools/call-tools.ts';
 import { EXTENSION_PRESS, isPressKeys } from '../../tools/press-keys.ts';
 import type { TurnConfig } from '../machine/turn-config.ts';
 import { CUT_OFF_MARK } from '../text/cues.ts';
-import { lineWords } from '../text/line-words.ts';
+import { isAutomatedLine, lineWords } from '../text/line-words.ts';
 
 const CUT_OFF =
   '[The connection broke off while you were speaking. You have just told the caller that you are back. Go ' +
@@ -110,7 +110,7 @@ function lineOf(
 ): SessionLine['line'] | null {
   if (last?.role !== 'user') return null;
   const { is } = lineWords(last.content, { isMailbox: false, isAutomated: false, isPerson });
-  return is === 'menu' || is === 'hold' || is === 'screening' ? is : null;
+  return isAutomatedLine(is) ? is : null;
 }
 
 /** A timeline as messages for the model. */

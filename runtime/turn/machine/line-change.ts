@@ -22,7 +22,7 @@ export function changeLine(
     emit(draft, {
       do: 'line',
       stretch: {
-        is: line.is as LineStretch['is'],
+        is: line.is,
         fromMs: line.sinceMs,
         untilMs: atMs,
         endedBy,

@@ -2,7 +2,7 @@
  * What is at the far end of an outgoing call (`automated_lines`): a person, or a line that is not simply one.
  * Part of the machine's state.
  */
-import type { SpokenAs } from '../text/line-words.ts';
+import type { Automated, SpokenAs } from '../text/line-words.ts';
 
 /** The far end, as far as it is known. Immutable. */
 export interface LineOf<Turn> {
@@ -49,6 +49,6 @@ const UNKNOWN_LINE: LineOf<never> = {
 };
 
 /** The line at the start of a call, or as another worker left it: a person has yet to be greeted on it. */
-export function lineAtStart(left?: SpokenAs): LineOf<never> {
+export function lineAtStart(left?: Automated): LineOf<never> {
   return left ? { ...UNKNOWN_LINE, is: left, owesGreeting: true } : UNKNOWN_LINE;
 }

@@ -1,9 +1,10 @@
 /** Whether the far end of an outgoing call is somebody. What changes it is in the folder `line`. */
+import { type Automated, isAutomatedLine } from '../text/line-words.ts';
 import type { Line, Phase, TurnState } from './turn-state.ts';
 
 /** The line is a menu, a queue or the screening of a phone. */
-export function isAutomated(line: Line | null): boolean {
-  return line !== null && (line.is === 'menu' || line.is === 'hold' || line.is === 'screening');
+export function isAutomated(line: Line | null): line is Line & { readonly is: Automated } {
+  return line !== null && isAutomatedLine(line.is);
 }
 
 /** Phases in which both sides may speak. */

@@ -9,6 +9,14 @@ import { withoutAccents } from './normalised.ts';
 /** What words were taken for. `unknown`: an announcement, or words on hold that may be one. */
 export type SpokenAs = 'person' | 'menu' | 'hold' | 'screening' | 'machine' | 'unknown';
 
+/** Lines on which nobody is there yet: a menu, a queue, or the screening of a phone. */
+export type Automated = Extract<SpokenAs, 'menu' | 'hold' | 'screening'>;
+
+/** Whether the words are those of an automated line. */
+export function isAutomatedLine(is: SpokenAs): is is Automated {
+  return is === 'menu' || is === 'hold' || is === 'screening';
+}
+
 /** The judgement of a stretch of words. */
 export interface LineWords {
   readonly is: SpokenAs;

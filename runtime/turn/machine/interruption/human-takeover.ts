@@ -11,6 +11,7 @@ import { eventTurn } from '../floor/event-turn.ts';
 import { clearUtterance, closeAnswer, dropPendingGeneration, recordHeard } from '../floor/floor.ts';
 import { answerOf } from '../floor/generating.ts';
 import { abandonPress } from '../floor/press-keys.ts';
+import { TALK } from '../line-state.ts';
 import { enter } from '../phases.ts';
 import type { TurnInput } from '../turn-inputs.ts';
 import type { Phase, Turn } from '../turn-state.ts';
@@ -21,15 +22,7 @@ type WithHuman = Extract<Phase, { is: 'withHuman' }>;
 const TALK_CHARS = 4_000;
 
 /** Phases in which a colleague can have the call. */
-const TAKEABLE: ReadonlySet<Phase['is']> = new Set([
-  'menu',
-  'listening',
-  'answering',
-  'speaking',
-  'paused',
-  'clearing',
-  'pressing',
-]);
+const TAKEABLE: ReadonlySet<Phase['is']> = new Set([...TALK, 'menu']);
 
 /**
  * A colleague asks for the call. Ignored while the call is being connected, transferred or ended, or is in a
