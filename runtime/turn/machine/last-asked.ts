@@ -1,5 +1,4 @@
-/** What the caller was asked last, at the start of a call that continues another worker's. */
-
+/** The question that the caller was asked last, at the start of a call that continues another worker's. */
 import { type Expectation, expectationOf } from '../text/expectation.ts';
 import type { TurnConfig } from './turn-config.ts';
 

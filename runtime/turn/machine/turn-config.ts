@@ -44,7 +44,7 @@ export interface FailoverStart {
   readonly lastMessage: number;
   /** The caller keeps talking with the person they were transferred to; absent from older logs. */
   readonly isJoined?: boolean;
-  /** What the far end was; absent unless it was automated. */
+  /** The automated line that the far end was; absent if it was none. */
   readonly line?: SessionLine['line'];
 }
 

@@ -71,7 +71,7 @@ export type Effect =
       readonly isSpeculative: boolean;
       /** False: the reply is only written to the client (`audio: false`). */
       readonly isSpoken: boolean;
-      /** Nor is it written: nobody hears or sees it. Absent: somebody does. */
+      /** The reply is not even written to the client: it is for nobody. Absent: it is for somebody. */
       readonly isUnseen?: true;
     }
   /** The speculative reply becomes the turn's reply. */

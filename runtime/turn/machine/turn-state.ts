@@ -127,7 +127,7 @@ export interface ToolRound {
   readonly replyId: string;
   readonly text: string;
   readonly calls: readonly CallWithResult[];
-  /** Not tools ended it: it claimed to press keys, and is made again. */
+  /** Its reply claimed to press keys, and is made again; absent for a round that ended with tools. */
   readonly isRefused?: true;
 }
 
@@ -305,7 +305,7 @@ export interface TurnState {
   readonly lastMessage: number;
   /** Outbound: what was heard so far, while a machine is still possible. */
   readonly screening: Screening | null;
-  /** What is at the far end; null unless the agent judges it (`automated_lines`). */
+  /** The far end; null unless the agent judges it (`automated_lines`). */
   readonly line: Line | null;
   /** Digits of the current entry. */
   readonly digits: string;

@@ -80,9 +80,12 @@ export function takeTurn(draft: Draft, turn: Turn): void {
 export function onGenerated(draft: Draft): void {
   if (draft.phase.is === 'ending') return;
   const refused = refuseClaim(draft);
-  if (refused) generateAgain(draft, refused);
+  if (refused) {
+    generateAgain(draft, refused);
+    return;
+  }
   const answer = answerOf(draft);
-  if (!answer || refused) return;
+  if (!answer) return;
   const { generation } = answer;
   if (hasSaidAll(answer)) {
     // Its words before the tools ran were the answer.

@@ -1,8 +1,8 @@
 /**
- * A reply that says it presses keys, and presses none: the model believes it has, and waits for a menu that
- * waits for the keys. The words are not said, and the model is asked again with the reason, once. The second
- * time they are said if they may mean something else: what the agent has entered elsewhere, or keys that it
- * has pressed before in this call.
+ * A reply says that it presses keys, and presses none: the model believes it has, and waits for a menu that
+ * waits for the keys. These words are not said, and the model is asked again with the reason, once. The words
+ * of the second reply are said if they may mean something else: something entered elsewhere, or keys that the
+ * agent has pressed before in this call.
  */
 import { isPressKeys } from '../../../tools/press-keys.ts';
 import { claimsKeysForSure } from '../../text/claimed-keys.ts';
@@ -12,8 +12,8 @@ import { dropWords, releaseWords } from '../floor/reply-words.ts';
 import type { Answer } from '../turn-state.ts';
 
 /**
- * Judges the held words of a reply that the model has finished. The answer whose reply is to be made again,
- * or null: the reply stands as it is now.
+ * Judges the held words of a reply that the model has finished. Returns the answer whose reply is to be made
+ * again; null if the reply stands as it is now.
  */
 export function refuseClaim(draft: Draft): Answer | null {
   const answer = answerOf(draft);
@@ -37,12 +37,8 @@ export function refuseClaim(draft: Draft): Answer | null {
   // A reply that also calls a tool goes on from there.
   if (!isFirst || generation.calls.length > 0) return null;
   if (generation.text === '') emit(draft, { do: 'discard', replyId: generation.replyId });
-  return { ...kept, rounds: [...rounds, refusedRound(kept)] };
-}
-
-function refusedRound({ generation }: Answer): Answer['rounds'][number] {
-  const { calls, replyId, text } = generation;
-  return { replyId, text, calls, isRefused: true };
+  const { calls, replyId, text } = kept.generation;
+  return { ...kept, rounds: [...rounds, { replyId, text, calls, isRefused: true }] };
 }
 
 function hasPressed({ history }: Draft): boolean {

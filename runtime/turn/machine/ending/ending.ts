@@ -48,7 +48,7 @@ export function endFromOutside(draft: Draft, reason: EndReason, farewell: string
 }
 
 /**
- * Ends the call after a farewell, or at once without one, and without anybody to hear it. Current speech is
+ * Ends the call after a farewell, or at once if there is none or nobody would hear it. Current speech is
  * stopped.
  */
 export function beginEnding(draft: Draft, reason: EndReason, farewell: string | null): void {

@@ -11,7 +11,7 @@ import type { Answer, CallWithResult, Generation, ToolRound, Turn } from '../tur
 const NO_RESULT =
   'Cancelled: the caller spoke before the result came. It may have taken effect all the same.';
 
-/** An event of the call, for the model. */
+/** Tells the model, as an event of the call, why it is asked again. */
 const CLAIMED =
   '[Your reply was not spoken: it says that you press keys, and it pressed none. Only the tool _press_keys ' +
   'presses keys. Call it now, or answer without saying so.]';
@@ -97,7 +97,7 @@ export function startGeneration(
   };
 }
 
-/** Its reply chooses from a menu, by keys: its words are for nobody. */
+/** The reply to it chooses from a menu by keys, so its words are for nobody. */
 export function isUnseen({ rule }: Turn): boolean {
   return rule === 'line_menu';
 }

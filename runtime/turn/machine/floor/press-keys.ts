@@ -12,22 +12,19 @@ import { answerOf, setAnswer, unpressedKeys } from './generating.ts';
 import { releaseWords } from './reply-words.ts';
 import { noteResult, withResult } from './tool-results.ts';
 
-const PRESSED = 'The keys were pressed.';
 const NO_KEYS =
   'Not pressed: keys are 0 to 9, *, #, A to D, with the pauses w, W and comma, at most 64 characters and a ' +
   'minute of pauses.';
 const ONE_PRESS = 'Not pressed: a reply presses keys once. Put all of them into one call, with pauses.';
-const NO_LINE = 'Not all keys could be pressed: the line takes no audio at the moment.';
-const CUT_OFF = 'Cut off before all keys were pressed.';
 /** Time for the leg to answer, beyond that of the keys. */
 const ANSWER_MS = 3_000;
 
 /** How a press ended, for the timeline and the model. */
 export type PressOutcome = 'pressed' | 'no_line' | 'cut_off';
 const TEXTS: Readonly<Record<PressOutcome, string>> = {
-  pressed: PRESSED,
-  no_line: NO_LINE,
-  cut_off: CUT_OFF,
+  pressed: 'The keys were pressed.',
+  no_line: 'Not all keys could be pressed: the line takes no audio at the moment.',
+  cut_off: 'Cut off before all keys were pressed.',
 };
 
 /** The latest end of a press that begins now. */
@@ -56,8 +53,8 @@ export function askForKeys(draft: Draft, callId: string): void {
 }
 
 /**
- * Presses the keys of the answer once all of its words have been heard. False if there are none to press, or
- * they have been pressed.
+ * Presses the keys of the answer once all of its words have been heard. False if it has none, or they have
+ * been pressed.
  */
 export function pressWhenSaid(draft: Draft): boolean {
   const answer = answerOf(draft);
@@ -87,14 +84,13 @@ export function settlePress(
 /** Records how the extension was dialled. */
 export function settleExtension(draft: Draft, sinceMs: number, outcome: PressOutcome): void {
   if (outcome !== 'pressed') emit(draft, { do: 'dropKeys' });
-  const text = TEXTS[outcome];
   note(draft, {
     callId: EXTENSION_PRESS,
     toolName: PRESS_KEYS,
     source: 'builtin',
     turnId: null,
     isDone: outcome === 'pressed',
-    text,
+    text: TEXTS[outcome],
     sinceMs,
   });
 }

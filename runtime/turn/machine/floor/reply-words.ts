@@ -1,6 +1,6 @@
 /**
- * The words of a reply as they are written. Some are held: they claim that keys are pressed, and are said
- * once the reply presses keys.
+ * The words of a reply as they are written. Those that claim to press keys are held until the reply presses
+ * keys.
  */
 import { type Draft, emit } from '../draft.ts';
 import { enter } from '../phases.ts';

@@ -1,4 +1,4 @@
-/** What the words of an automated line mean for timeline, history and floor. */
+/** The words of an automated line: where they are written down, and how the agent gives them the floor. */
 import { type Draft, emit, recordMessage } from '../draft.ts';
 import { closeAnswer, cut, resume } from '../floor/floor.ts';
 import { answerOf, unpressedKeys } from '../floor/generating.ts';

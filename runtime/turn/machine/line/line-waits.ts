@@ -15,7 +15,7 @@ import { changeLine, noteLine } from '../line-change.ts';
 import { awaitsLine, isAutomated } from '../line-state.ts';
 import type { LineRules } from '../turn-config.ts';
 import type { LineStretch } from '../turn-effects.ts';
-import type { Line } from '../turn-state.ts';
+import type { Line, Turn } from '../turn-state.ts';
 import { noteWords, recordWords } from './announcements.ts';
 import { meetPerson } from './meet-person.ts';
 
@@ -83,7 +83,7 @@ function giveUp(draft: Draft, gaveUp: NonNullable<LineStretch['gaveUp']>): void 
 }
 
 /** Words that may have been an announcement: with music after them they were one. */
-function settleUnknown(draft: Draft, turn: Line['heard'][number], isMusic: boolean): void {
+function settleUnknown(draft: Draft, turn: Turn, isMusic: boolean): void {
   noteLine(draft, { pending: null });
   if (!isMusic) {
     meetPerson(draft, turn, 'line_silence_after');

@@ -138,17 +138,18 @@ function judgeWhoAnswered(draft: Draft, greeting: Greeting): void {
   greet(draft, phase, endMs ?? (startMs === null ? answeredMs : draft.atMs));
 }
 
+/** Nothing is known of a far end before its first words; those of mailboxes were judged apart. */
+const FIRST_WORDS = { isMailbox: false, isAutomated: false, isPerson: false };
+
 /** Whether a phone asks who calls, which a mailbox does in nearly the same words. */
 function isScreenedByPhone({ line }: Draft, { text, tone }: Greeting): boolean {
-  const context = { isMailbox: false, isAutomated: false, isPerson: false };
-  return line !== null && tone === null && lineWords(text, context).is === 'screening';
+  return line !== null && tone === null && lineWords(text, FIRST_WORDS).is === 'screening';
 }
 
 /** Whether an automated line answered, as far as its first words or its music tell. */
 function isNotSimplyAPerson({ line }: Draft, { text }: Greeting): boolean {
   if (!line) return false;
-  const context = { isMailbox: false, isAutomated: false, isPerson: false };
-  return line.isMusic || (text !== '' && lineWords(text, context).is !== 'person');
+  return line.isMusic || (text !== '' && lineWords(text, FIRST_WORDS).is !== 'person');
 }
 
 /** The greeting waits for a person; the line is judged by what it has said so far. */
