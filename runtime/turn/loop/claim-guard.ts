@@ -35,8 +35,8 @@ export class ClaimGuard {
   }
 
   /**
-   * No more pieces are to be said. Those of a reply that presses keys are released once its turn is taken,
-   * which may be after its end.
+   * No more pieces are to be said. A reply that presses keys may end before its turn is taken, which releases
+   * its held pieces.
    */
   get isOver(): boolean {
     return this.#isWritten && !(this.#hasPressed && this.#held.length > 0);

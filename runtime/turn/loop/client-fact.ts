@@ -1,4 +1,4 @@
-/** What an event of a web page means for the conversation. */
+/** Events of a web page as facts of the conversation. */
 import type { ClientEvent } from '#protocol/session-events.ts';
 import type { TurnFact } from '../machine/turn-inputs.ts';
 

@@ -23,7 +23,7 @@ const TALK_CUT_OFF =
   'that person is gone, the caller is with you again. You have just told them that you are back. Offer to ' +
   'connect them again, briefly.]';
 
-/** Nobody knows which of them were sent. Twice would choose something else, or pay twice. */
+/** Nobody knows which keys were sent; a key that is sent again may choose something else, or pay twice. */
 const KEYS_CUT_OFF =
   '[The connection broke off while you were pressing keys: some of them may have been sent, and none is ' +
   'sent again by itself. Find out from what you hear whether to press them again.]';
@@ -59,8 +59,7 @@ export function failoverConfig(config: TurnConfig, failoverState: FailoverState)
         ? onLine(line, history, keys)
         : {
             history: withoutWaiting(history, failoverState.was_cut_off),
-            // Beside the words that asked for the keys, which would have them pressed again.
-            owed: isJoined ? null : owedOf([waiting, keys].join(' ').trim(), cutOff),
+            owed: isJoined ? null : owedOf(waiting, keys, cutOff),
           }),
       lastTurn: Math.max(0, ...items.map(({ turn_id: turnId }) => turnId ?? 0)),
       lastMessage: messages.length,
@@ -69,8 +68,12 @@ export function failoverConfig(config: TurnConfig, failoverState: FailoverState)
   };
 }
 
-function owedOf(words: string, event: string | null): string | null {
-  return words === '' ? event : words;
+/**
+ * Words without an answer, or else the break. Words that asked for keys would have them pressed again, so the
+ * model is told beside them what may have become of the keys.
+ */
+function owedOf(waiting: string, keys: string, cutOff: string | null): string | null {
+  return [waiting, keys].join(' ').trim() || cutOff;
 }
 
 /** Nothing is owed to an automated line; what became of the keys is for the model to find out. */
@@ -103,7 +106,7 @@ function greetingAgain(
   return { mode: 'say', text: `${phrases.back}${first}` };
 }
 
-/** What the far end was, by the last words of the call; null for a person, or if the agent spoke last. */
+/** The automated line of the call's last words; null for a person's, or if the agent spoke last. */
 function lineOf(
   last: Extract<SessionItem, { type: 'message' }> | undefined,
   isPerson: boolean,

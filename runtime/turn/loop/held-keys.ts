@@ -1,6 +1,6 @@
 /**
- * The keys of a call that hides them: what the turn machine, the timeline and the flight log see of each
- * press has dots in their place, and the keys are kept here until they are sent.
+ * The keys of a call that hides them. The turn machine, the timeline and the flight log see dots in place of
+ * the keys, which are kept here until they are sent.
  */
 import type { CallPlan } from '#protocol/call-plan.ts';
 import type { ToolCall } from '../../llm/llm.ts';

@@ -4,7 +4,7 @@ import { ToneDetector } from '#media/dsp/tone-detector.ts';
 import type { TurnFact } from '../machine/turn-inputs.ts';
 import type { TurnState } from '../machine/turn-state.ts';
 
-/** What nearly every frame proves. */
+/** Nearly every frame proves nothing. */
 const NOTHING: readonly TurnFact[] = [];
 
 /** Listens to the frames of one call. */
@@ -12,7 +12,7 @@ export class LineSounds {
   #tones: ToneDetector | null = null;
   #music: MusicDetector | null = null;
 
-  /** Takes samples in order; returns what they prove. Nothing is computed that no rule asks for. */
+  /** Takes samples in order; returns what they prove. Listens only for sounds that a rule asks for now. */
   listen(
     samples: Int16Array,
     rateHz: number,

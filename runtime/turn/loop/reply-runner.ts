@@ -33,8 +33,8 @@ export interface ReplyRunnerOptions {
   /** Runs the call's work under its name. */
   readonly within: Within;
   readonly synthesizer: Synthesizer;
-  /** A text that another voice says in one piece; its null: none does. Absent: the same. */
-  readonly recorded?: { readonly text: string; readonly voice: Synthesizer | null };
+  /** Another voice says this text, in one piece. Null or absent: none does. */
+  readonly recorded?: { readonly text: string; readonly voice: Synthesizer } | null;
   readonly voice: {
     readonly voiceId: string | null;
     readonly language: string;

@@ -1,5 +1,4 @@
-/** What a reply cost in tokens, as far as it was written. */
-
+/** The tokens of a reply, as far as it was written. */
 import type { ChatUsage } from '../../llm/llm.ts';
 
 /** Token usage of one generation. */

@@ -49,7 +49,7 @@ export interface TurnLoopOptions {
   readonly logger: Logger;
   readonly recognizer: Recognizer | null;
   readonly synthesizer: Synthesizer;
-  /** Says the message for mailboxes; null or absent: the synthesizer does. */
+  /** Says the message for mailboxes in place of the synthesizer; null or absent: none does. */
   readonly recordedVoicemail?: Synthesizer | null;
   readonly model: LanguageModel;
   readonly flightLog: FlightLog;
@@ -104,8 +104,10 @@ export class TurnLoop {
     this.#options = options;
     this.#state = initialState(options.config);
     this.#requests = new ChatRequests(options.stablePrompt, { ...options, signal: this.#abort.signal });
-    const { clock, live, logger, plan, recognizer, report } = options;
+    const { clock, config, live, logger, plan, recognizer, report } = options;
+    const { recordedVoicemail: recorded = null } = options;
     this.#keys = new HeldKeys(plan);
+    const pressesKeys = mayPressKeys(plan);
     this.#timers = new TurnTimers(clock, (name, atMs) => {
       // A platform timer may fire a fraction of a millisecond early; the machine gets the time it asked for.
       this.#lastMs = Math.max(this.#lastMs, atMs);
@@ -113,7 +115,7 @@ export class TurnLoop {
     });
     this.#tools = new RunningTools({
       runner: options.tools.runner,
-      mayPressKeys: mayPressKeys(plan),
+      mayPressKeys: pressesKeys,
       signal: this.#abort.signal,
       accept: (fact) => this.accept(fact),
       onBroken: options.onBroken,
@@ -132,13 +134,13 @@ export class TurnLoop {
       model: options.model,
       within: options.within ?? nameless,
       synthesizer: options.synthesizer,
-      recorded: { text: options.config.voicemail?.message ?? '', voice: options.recordedVoicemail ?? null },
+      recorded: recorded && { text: config.voicemail?.message ?? '', voice: recorded },
       voice: { ...voiceOf(plan), isExpressive: voice.expressive },
       outRateHz: () => this.#outRateHz,
       isFixed: fixedTexts(plan),
       request: (run, signal) => this.#requests.build(run, signal),
       traits: (toolName) => this.#tools.traits(toolName),
-      keys: mayPressKeys(plan) ? this.#keys : null,
+      keys: pressesKeys ? this.#keys : null,
       accept: (fact) => this.accept(fact),
       send: (command) => this.#leg?.send(command),
       hasLeg: () => this.#leg !== null,
@@ -201,9 +203,7 @@ export class TurnLoop {
         this.accept({ type: 'call.connected' });
         break;
       case 'audio':
-        this.#feed?.write(event.samples, this.#leg?.inRateHz ?? 8_000);
-        for (const fact of this.#line.listen(event.samples, this.#leg?.inRateHz ?? 8_000, this.#state))
-          this.accept(fact);
+        this.#onAudio(event.samples, this.#leg?.inRateHz ?? TELEPHONE_RATE_HZ);
         return;
       case 'voice.onset':
         this.#feed?.setVoice(true);
@@ -374,6 +374,11 @@ export class TurnLoop {
       default:
         event satisfies never;
     }
+  }
+
+  #onAudio(samples: Int16Array, rateHz: number): void {
+    this.#feed?.write(samples, rateHz);
+    for (const fact of this.#line.listen(samples, rateHz, this.#state)) this.accept(fact);
   }
 
   #onMessage(text: string): void {

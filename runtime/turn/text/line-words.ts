@@ -1,12 +1,12 @@
 /**
- * What the words on an outgoing call come from: a person, a menu, a queue, the screening of a phone, a
+ * Tells what the words on an outgoing call come from: a person, a menu, a queue, the screening of a phone, a
  * mailbox, or an announcement that leaves it open. Words that fit nothing are a person's, so that a language
  * without cues is never taken for a machine. Pure, in time linear in the text.
  */
 import { LINE_CUES } from './line-cues.ts';
 import { withoutAccents } from './normalised.ts';
 
-/** What words were taken for. `unknown`: an announcement, or words on hold that may be one. */
+/** The kinds of lines, by their words. `unknown`: an announcement, or words on hold that may be one. */
 export type SpokenAs = 'person' | 'menu' | 'hold' | 'screening' | 'machine' | 'unknown';
 
 /** Lines on which nobody is there yet: a menu, a queue, or the screening of a phone. */
