@@ -10,7 +10,7 @@ import type { Random } from './random.ts';
 const KEYS = ['2', '1w2345#', ',,204#', '9W*', 'twelve', '•w••'];
 const CLAIM: ChatDelta = { type: 'text', text: 'I pressed two. ' };
 
-/** What a reply does besides. */
+/** Things that a reply does besides. */
 interface Drawn {
   readonly presses: number;
   readonly claims: boolean;

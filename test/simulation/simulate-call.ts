@@ -55,7 +55,7 @@ export interface SimulatedCall {
   readonly isGreeted: boolean;
   /** Null without a tool server. */
   readonly served: ServedTools | null;
-  /** What the far end truly was; empty unless it was to be more than a caller. */
+  /** The true kinds of the far end; empty for a call of a caller. */
   readonly farEnd: readonly TrueStretch[];
 }
 
@@ -114,7 +114,7 @@ export async function simulateCall(seed: number, given: Given = {}): Promise<Sim
   const world = new SimulatedClock(given.toolServer === undefined ? TIMERS_A_ROUND : 1);
   const words = createSpokenWords();
   const pressing = new PressingAgent(createRandom(seed ^ PRESS_SEEDS), given.pressesKeys === true);
-  const plan = pressing.plan(simulatedPlan(random, given.hasFarEnd ? 'phone_outbound' : undefined));
+  const plan = pressing.plan(simulatedPlan(random, given.hasFarEnd));
   Object.assign(plan.config.conversation, given.conversation);
   if (given.isSpeculative !== undefined) plan.config.conversation.speculative_response = given.isSpeculative;
   const served =

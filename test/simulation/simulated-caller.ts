@@ -7,12 +7,14 @@ import type { Random } from './random.ts';
 import type { SimulatedClock } from './simulated-clock.ts';
 import type { SimulatedRecognizer } from './simulated-engines.ts';
 import type { SimulatedLine } from './simulated-line.ts';
+import { emitVoice, timedWords } from './simulated-voice.ts';
 
 const WORDS = (
   'book a table for two please tomorrow at seven my number is five five one and then yes okay no wait ' +
   'stop thanks'
 ).split(' ');
 const ASIDES = ['okay', 'yeah', 'mhm', 'uh huh'];
+const WORD_MS = [150, 420] as const;
 
 /** An action of the caller that an answer may wait for, or that excuses its absence. */
 export interface CallerAct {
@@ -141,32 +143,19 @@ export function startSimulatedCaller(options: {
 
   function say(words: readonly string[]): void {
     const startMs = clock.now();
-    let endMs = startMs;
-    const timed = words.map((text) => {
-      endMs += random.between(150, 420);
-      return { text, endMs };
-    });
+    const timed = timedWords(words, WORD_MS, { random, startMs });
     if (recognizer && !random.chance(0.02)) recognizer.hear(timed);
-    voice(startMs, endMs);
+    voice(timed.at(-1)?.endMs ?? startMs);
   }
 
   function cough(): void {
-    voice(clock.now(), clock.now() + random.between(60, 900));
+    voice(clock.now() + random.between(60, 900));
   }
 
-  /** Emits the detector's events for a stretch of voice. */
-  function voice(startMs: number, endMs: number): void {
-    const voicedMs = endMs - startMs;
-    clock.after(64, () => line.emit({ type: 'voice.onset', atMs: startMs, decidedAtMs: clock.now() }));
-    for (const reachMs of [128, 256, 512, 700].filter((ms) => ms <= voicedMs)) {
-      clock.after(reachMs, () => {
-        if (line.reachMs === reachMs)
-          line.emit({ type: 'voice.reached', atMs: clock.now(), voicedMs: reachMs });
-      });
-    }
-    clock.after(Math.max(70, voicedMs + 100), () => {
+  function voice(endMs: number): void {
+    const startMs = clock.now();
+    emitVoice({ clock, line }, endMs, () => {
       note('voice', startMs);
-      line.emit({ type: 'voice.offset', atMs: endMs, decidedAtMs: clock.now(), voicedMs });
       next();
     });
   }

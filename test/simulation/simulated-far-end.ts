@@ -8,14 +8,14 @@ import type { Random } from './random.ts';
 import type { SimulatedClock } from './simulated-clock.ts';
 import type { SimulatedRecognizer } from './simulated-engines.ts';
 import type { SimulatedLine } from './simulated-line.ts';
+import { emitVoice, timedWords } from './simulated-voice.ts';
 
-/** What a far end was from one time to another. */
+/** The true kind of a far end, from one time to another. */
 export interface TrueStretch {
   readonly is: 'person' | 'menu' | 'hold' | 'screening';
   readonly fromMs: number;
   untilMs: number;
-  /** Time in which music played, of it in which the agent talked, ms. */
-  musicMs: number;
+  /** Time in which the agent talked into music, ms. */
   talkedMs: number;
   /** When a person first said something, all of it; null for others. */
   firstWordsMs: number | null;
@@ -91,7 +91,6 @@ export function startFarEnd(options: {
 
   function noteFrame(stretch: TrueStretch): void {
     stretch.untilMs = clock.now();
-    if (isMusic) stretch.musicMs += FRAME_MS;
     if (isMusic && line.isTalking) stretch.talkedMs += FRAME_MS;
     if (stretch.firstWordsMs !== null && line.isTalking) stretch.answeredMs ??= clock.now();
   }
@@ -106,7 +105,6 @@ export function startFarEnd(options: {
       is,
       fromMs: clock.now(),
       untilMs: clock.now(),
-      musicMs: 0,
       talkedMs: 0,
       firstWordsMs: null,
       answeredMs: null,
@@ -161,23 +159,9 @@ export function startFarEnd(options: {
 
   function say(text: string, then: () => void): void {
     const startMs = clock.now();
-    let endMs = startMs;
-    const timed = text.split(' ').map((word) => {
-      endMs += random.between(...WORD_MS);
-      return { text: word, endMs };
-    });
+    const timed = timedWords(text.split(' '), WORD_MS, { random, startMs });
     recognizer.hear(timed);
-    const voicedMs = endMs - startMs;
-    clock.after(64, () => line.emit({ type: 'voice.onset', atMs: startMs, decidedAtMs: clock.now() }));
-    for (const reachMs of [128, 256, 512, 700].filter((ms) => ms <= voicedMs))
-      clock.after(reachMs, () => {
-        if (line.reachMs === reachMs)
-          line.emit({ type: 'voice.reached', atMs: clock.now(), voicedMs: reachMs });
-      });
-    clock.after(voicedMs + 100, () => {
-      line.emit({ type: 'voice.offset', atMs: endMs, decidedAtMs: clock.now(), voicedMs });
-      then();
-    });
+    emitVoice({ clock, line }, timed.at(-1)?.endMs ?? startMs, then);
   }
 }
 

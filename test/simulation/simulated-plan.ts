@@ -32,20 +32,21 @@ const { config, ...NEW_AGENT } = testPlan(
 /** Each call gets a copy of its own. */
 const NEW_CONFIG = JSON.stringify(config);
 
-/** Draws a random plan. `given`: the agent calls out, and expects automated lines. */
-export function simulatedPlan(random: Random, given?: 'phone_outbound'): CallPlan {
+/** Draws a random plan. `meetsLines`: the agent calls out, and expects automated lines. */
+export function simulatedPlan(random: Random, meetsLines = false): CallPlan {
   const drawn: Channel = random.pick([
     'phone_inbound',
     'phone_inbound',
     'web_voice',
     'phone_outbound',
   ] as const);
-  const channel = given ?? drawn;
-  const canTransfer = given === undefined && channel !== 'web_voice' && random.chance(0.3);
+  const channel = meetsLines ? 'phone_outbound' : drawn;
+  const canTransfer = !meetsLines && channel !== 'web_voice' && random.chance(0.3);
+  const drawnConfig = simulatedConfig(random, canTransfer);
   return {
     ...NEW_AGENT,
-    config: given ? outgoing(simulatedConfig(random, false)) : simulatedConfig(random, canTransfer),
-    ...(given ? { automated_lines: LINES } : {}),
+    config: meetsLines ? outgoing(drawnConfig) : drawnConfig,
+    ...(meetsLines ? { automated_lines: LINES } : {}),
     system_variables: { ...NEW_AGENT.system_variables, channel },
     channel,
     record_audio: false,
