@@ -1,4 +1,4 @@
-/** What answers an outgoing call when it is not simply a person (`automated_lines`). */
+/** Outgoing calls that are not simply answered by a person (`automated_lines`). */
 import { describe, expect, it } from 'vitest';
 import type { TurnConfig } from '#runtime/turn/machine/turn-config.ts';
 import type { TurnFact } from '#runtime/turn/machine/turn-inputs.ts';
@@ -49,12 +49,22 @@ const press = (script: TurnScript) =>
     replyId: script.last('generate')?.replyId ?? '',
   });
 /** The agent's question whether somebody is there is heard. */
-function sayProbe(script: TurnScript): void {
+function sayProbe(script: TurnScript): TurnScript {
   const { stillThere } = script.state.config.phrases;
   expect(said(script).at(-1)).toBe(stillThere);
+  return plays(script, stillThere, 800);
+}
+/** The agent's last words are played to their end. */
+function plays(script: TurnScript, heard: string, forMs: number): TurnScript {
   const { replyId = '' } = script.last('play') ?? {};
-  script.take({ type: 'playout.started', replyId, wireMs: script.nowMs });
-  script.after(800).take({ type: 'playout.finished', replyId, heard: stillThere });
+  script.take({ type: 'playout.started', replyId, wireMs: script.nowMs }).after(forMs);
+  return script.take({ type: 'playout.finished', replyId, heard });
+}
+/** The model chooses to stay in the menu: its word is not spoken. */
+function stays(script: TurnScript): void {
+  const { replyId = '' } = script.last('generate') ?? {};
+  script.take({ type: 'reply.piece', replyId, text: 'wait' }, { type: 'reply.generated', replyId });
+  script.take({ type: 'reply.audible', replyId }, { type: 'playout.finished', replyId, heard: 'wait' });
 }
 const stretches = (script: TurnScript) => script.all('line').map(({ stretch }) => stretch);
 
@@ -150,13 +160,9 @@ describe('on hold', () => {
     const script = hears(answered(), QUEUE, 299_000);
     expect(said(script)).toEqual([]);
     script.after(2_000);
-    const { replyId = '' } = script.last('play') ?? {};
-    expect(said(script)).toEqual([script.state.config.phrases.stillThere]);
-    script
-      .take({ type: 'playout.started', replyId, wireMs: script.nowMs })
-      .after(1_000)
-      .take({ type: 'playout.finished', replyId, heard: script.state.config.phrases.stillThere })
-      .after(9_000);
+    const { stillThere } = script.state.config.phrases;
+    expect(said(script)).toEqual([stillThere]);
+    plays(script, stillThere, 1_000).after(9_000);
     expect(script.all('hangUp')).toEqual([]);
     expect(script.after(2_000).last('hangUp')?.reason).toBe('agent_hangup');
     expect(stretches(script).at(-1)).toMatchObject({
@@ -180,9 +186,7 @@ describe('the screening of a phone', () => {
     const introduction = 'Ann of the bakery, your cake is ready.';
     const script = hears(answered({ lines: { ...LINES, introduction } }), GOOGLE, 1_200);
     expect(said(script)).toEqual([introduction]);
-    const { replyId = '' } = script.last('play') ?? {};
-    script.take({ type: 'playout.started', replyId, wireMs: script.nowMs }).after(2_000);
-    script.take({ type: 'playout.finished', replyId, heard: introduction });
+    plays(script, introduction, 2_000);
     hears(script, 'Thank you. Please stay on the line.', 5_000);
     hears(script, GOOGLE, 5_000);
     expect(said(script)).toEqual([introduction]);
@@ -254,10 +258,7 @@ describe('a menu', () => {
     const script = answered();
     for (let heard = 0; heard < 3; heard++) {
       hears(script, MENU, 3_000);
-      if (heard === 2) break;
-      const { replyId = '' } = script.last('generate') ?? {};
-      script.take({ type: 'reply.piece', replyId, text: 'wait' }, { type: 'reply.generated', replyId });
-      script.take({ type: 'reply.audible', replyId }, { type: 'playout.finished', replyId, heard: 'wait' });
+      if (heard < 2) stays(script);
     }
     expect(script.all('generate')).toHaveLength(2);
     expect(script.all('hangUp')).toEqual([]);
@@ -270,9 +271,7 @@ describe('a menu', () => {
   it('whose words a person repeats is asked whether somebody is there, and the person is not hung up on', () => {
     const script = answered({ lines: { ...LINES, menuRepeats: 1 } });
     hears(script, 'Press one.', 3_000);
-    const { replyId = '' } = script.last('generate') ?? {};
-    script.take({ type: 'reply.piece', replyId, text: 'wait' }, { type: 'reply.generated', replyId });
-    script.take({ type: 'reply.audible', replyId }, { type: 'playout.finished', replyId, heard: 'wait' });
+    stays(script);
     hears(script, 'Press one.', 3_000);
     sayProbe(script);
     hears(script, 'Yes, I am here, who is this?', 20_000);
@@ -325,15 +324,10 @@ describe('a menu', () => {
 
   it('that says nothing more is a dead end, once nobody has answered a question', () => {
     const script = hears(answered(), MENU, 3_000);
-    const { replyId = '' } = script.last('generate') ?? {};
-    script.take({ type: 'reply.piece', replyId, text: 'wait' }, { type: 'reply.generated', replyId });
-    script.take({ type: 'reply.audible', replyId }, { type: 'playout.finished', replyId, heard: 'wait' });
+    stays(script);
     script.after(21_000);
-    const { stillThere } = script.state.config.phrases;
-    expect(said(script)).toEqual([stillThere]);
-    const probe = script.last('play')?.replyId ?? '';
-    script.take({ type: 'playout.started', replyId: probe, wireMs: script.nowMs });
-    script.after(800).take({ type: 'playout.finished', replyId: probe, heard: stillThere }).after(11_000);
+    expect(said(script)).toEqual([script.state.config.phrases.stillThere]);
+    sayProbe(script).after(11_000);
     expect(script.last('hangUp')?.reason).toBe('agent_hangup');
     expect(stretches(script).at(-1)).toMatchObject({ gaveUp: 'dead_end' });
   });
@@ -370,9 +364,7 @@ describe('a person', () => {
 
   it('who was greeted may mention mailboxes', () => {
     const script = hears(answered(), 'Hello?', 2_000);
-    const { replyId = '' } = script.last('play') ?? {};
-    script.take({ type: 'playout.started', replyId, wireMs: script.nowMs }).after(1_000);
-    script.take({ type: 'playout.finished', replyId, heard: GREETING }).after(15_000);
+    plays(script, GREETING, 1_000).after(15_000);
     script.say('I got your voicemail, please leave a message next time.').after(5_000);
     expect(script.all('hangUp')).toEqual([]);
     expect(script.all('generate')).toHaveLength(1);

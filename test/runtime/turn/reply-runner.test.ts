@@ -9,6 +9,22 @@ import type { TurnFact } from '#runtime/turn/machine/turn-inputs.ts';
 import { turnsUntil } from '#test/turns-until.ts';
 import { GENERATE, generated } from './generated-reply.ts';
 
+/** A runner that speaks to a leg of 8 kHz, and the commands to it. */
+function speaker(options: Pick<ReplyRunnerOptions, 'synthesizer' | 'recorded'>) {
+  const sent: LegCommand[] = [];
+  const runner = new ReplyRunner({
+    voice: { voiceId: null, language: 'en', speed: 1 },
+    outRateHz: () => 8_000,
+    isFixed: () => false,
+    accept: () => undefined,
+    send: (command: LegCommand) => void sent.push(command),
+    hasLeg: () => true,
+    event: () => undefined,
+    ...options,
+  } as unknown as ReplyRunnerOptions);
+  return { runner, sent };
+}
+
 it('a fixed text for a caller without audio is shown and not synthesised', () => {
   const [sent, facts, events]: [LegCommand[], TurnFact[], unknown[]] = [[], [], []];
   const runner = new ReplyRunner({
@@ -43,11 +59,10 @@ it('a fixed text for a caller without audio is shown and not synthesised', () =>
 });
 
 it('a voice in chunks at another rate sounds continuous: nothing clicks at the end of a chunk', async () => {
-  const sent: LegCommand[] = [];
   const voice = Int16Array.from({ length: 24_000 }, (_, n) =>
     Math.round(16_000 * Math.sin((2 * Math.PI * 440 * n) / 24_000)),
   );
-  const runner = new ReplyRunner({
+  const { runner, sent } = speaker({
     synthesizer: {
       id: 'chunks',
       voices: [],
@@ -56,14 +71,7 @@ it('a voice in chunks at another rate sounds continuous: nothing clicks at the e
           yield { samples: voice.subarray(at, at + 1_365), sampleRateHz: 24_000, words: null };
       },
     },
-    voice: { voiceId: null, language: 'en', speed: 1 },
-    outRateHz: () => 8_000,
-    isFixed: () => false,
-    accept: () => undefined,
-    send: (command: LegCommand) => void sent.push(command),
-    hasLeg: () => true,
-    event: () => undefined,
-  } as unknown as ReplyRunnerOptions);
+  });
   runner.say({ do: 'say', replyId: 'r1', text: 'Hello.', isSpoken: true });
   runner.play('r1');
   await expect.poll(() => sent.some((command) => command.do === 'play' && command.last)).toBe(true);
@@ -81,18 +89,10 @@ it('a text with a voice of its own is said by that voice, in one piece, and any 
       yield { samples: new Int16Array(80), sampleRateHz: 8_000, words: null };
     },
   });
-  const sent: LegCommand[] = [];
-  const runner = new ReplyRunner({
+  const { runner, sent } = speaker({
     synthesizer: voiceOf('voice'),
     recorded: { text: 'Your cake is ready. Please call back.', voice: voiceOf('recording') },
-    voice: { voiceId: null, language: 'en', speed: 1 },
-    outRateHz: () => 8_000,
-    isFixed: () => false,
-    accept: () => undefined,
-    send: (command: LegCommand) => void sent.push(command),
-    hasLeg: () => true,
-    event: () => undefined,
-  } as unknown as ReplyRunnerOptions);
+  });
   runner.say({ do: 'say', replyId: 'r1', text: 'Your cake is ready. Please call back.', isSpoken: true });
   runner.play('r1');
   await expect.poll(() => sent.some((command) => command.do === 'play' && command.last)).toBe(true);
