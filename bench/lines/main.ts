@@ -1,6 +1,6 @@
 /**
- * `npm run bench:lines`: what answers an outgoing call is taken for what, in words and in sounds. Writes the
- * tables into docs/automated-lines.md and lists every line that was mistaken.
+ * `npm run bench:lines`: the kinds that words and sounds of far ends are taken for. Writes the tables into
+ * docs/automated-lines.md and lists every line that was mistaken.
  */
 import { putBetween } from '#scripts/put-between.ts';
 import { CORPUS } from './corpus.ts';
@@ -9,7 +9,7 @@ import { PUBLISHED, UNSEEN } from './published.ts';
 import { detectorCost, soundsTable } from './sounds-table.ts';
 import { mistaken, tableOf } from './table.ts';
 
-/** The figure of the published prompts when they were collected. */
+/** A figure of the past: that of the published prompts before any rule was written for them. */
 const UNEXTENDED = 'Before the rules were extended by them it was 14 of 28.';
 const right = (lines: typeof CORPUS) => `${lines.length - mistaken(lines).length} of ${lines.length}`;
 
@@ -28,7 +28,5 @@ const page = [
 ].join('\n\n');
 putBetween('docs/automated-lines.md', '<!-- lines:begin -->', '<!-- lines:end -->', page);
 console.log(page);
-for (const { is, language, taken, text } of [...CORPUS, ...HELD_BACK, ...PUBLISHED, ...UNSEEN].flatMap(
-  (line) => mistaken([line]),
-))
+for (const { is, language, taken, text } of mistaken([...CORPUS, ...HELD_BACK, ...PUBLISHED, ...UNSEEN]))
   console.log(`${language}: ${is}, taken for ${taken}: ${text}`);

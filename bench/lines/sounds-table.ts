@@ -1,4 +1,4 @@
-/** What the detector of music takes made sounds for, when, and at what cost. */
+/** The verdicts of the detector of music on made sounds: which, when, and at what cost. */
 import { MusicDetector } from '#media/dsp/music-detector.ts';
 import { lineSounds, overTheLine } from './sounds.ts';
 

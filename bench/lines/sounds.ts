@@ -17,7 +17,7 @@ export interface LineSound {
 const samplesOf = (ms: number) => Math.round((RATE_HZ * ms) / 1_000);
 const sine = (hz: number, n: number) => Math.sin((2 * Math.PI * hz * n) / RATE_HZ);
 
-/** Samples of ten seconds, computed one by one. */
+/** Samples computed one by one. */
 function made(at: (n: number, ms: number) => number, seconds = SECONDS): Int16Array {
   return Int16Array.from({ length: RATE_HZ * seconds }, (_, n) => at(n, (n * 1_000) / RATE_HZ));
 }
@@ -87,9 +87,9 @@ const keys = () => {
   const key = new Int16Array(samplesOf(160));
   const pressed = [...'1234'].flatMap((digit) => {
     fillKeyTone(digit, RATE_HZ, 0, key);
-    return [...key, ...silence(120)];
+    return [key.slice(), silence(120)];
   });
-  return Int16Array.from(pressed);
+  return joined(...pressed);
 };
 
 /** Everything. Spoken with Flite's voices. */
@@ -160,7 +160,7 @@ export function lineSounds(): LineSound[] {
   ];
 }
 
-/** What arrives of a sound: through G.711, with some noise. */
+/** A sound as it arrives: through G.711, with some noise. */
 export function overTheLine(samples: Int16Array): Int16Array {
   const hiss = noise(3);
   const noisy = samples.map((sample) => Math.max(-32_000, Math.min(32_000, sample + 40 * hiss())));

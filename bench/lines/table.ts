@@ -1,11 +1,11 @@
-/** What the lines of a corpus were taken for. */
+/** The lines of a corpus beside the kinds that they were taken for. */
 import { isMailbox } from '#runtime/turn/machine/opening/answering-machine.ts';
 import { lineWords, type SpokenAs } from '#runtime/turn/text/line-words.ts';
 import type { Line } from './line.ts';
 
 const CLASSES: readonly SpokenAs[] = ['person', 'menu', 'hold', 'screening', 'machine', 'unknown'];
 
-/** What the product takes a line for. */
+/** The kind that the product takes a line for. */
 export function takenFor({ after, text }: Line): SpokenAs {
   return lineWords(text, {
     isMailbox: isMailbox(text),
