@@ -1,6 +1,6 @@
 /**
- * How an agent that calls out meets what is not simply a person: menus, queues, the screening of phones. An
- * optional section of the configuration, absent until set.
+ * How an agent that calls out meets menus, queues and the screening of phones. An optional section of the
+ * configuration, absent until set.
  */
 import { z } from 'zod';
 import { LIMITS } from './limits.ts';
@@ -21,7 +21,7 @@ type AutomatedLines = z.output<typeof automatedLinesSection>;
 const { enabled, introduction, hold_max_seconds, menu_max_repeats, voicemail_recording_url } =
   automatedLinesSection.shape;
 
-/** The section in a patch; null and `enabled: false` remove it, and an empty one has the defaults. */
+/** The section in a patch: null and `enabled: false` remove it; an empty one sets the defaults. */
 export const automatedLinesPatch = z
   .strictObject({
     enabled: enabled.unwrap().optional(),

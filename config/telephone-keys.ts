@@ -3,6 +3,7 @@
  * in Asterisk (`SendDTMF`), Twilio (`sendDigits`) and telephones: `w` half a second, `W` a second, a comma
  * two seconds. Pure, and linear in the length of the text.
  */
+
 /** Keys in the order of their event codes (RFC 4733 §3.2). */
 export const TELEPHONE_KEYS = '0123456789*#ABCD';
 /** Length of each pause, ms. */
@@ -17,7 +18,7 @@ export const MAX_KEYS = 64;
 const MAX_PAUSES_MS = 60_000;
 /** Stands for a key that is not shown. */
 export const HIDDEN_KEY = '•';
-/** A key of ours takes at most this long, on any way and with the pause after it. */
+/** Longest time that the product takes for a key and the pause after it, by any way of sending, ms. */
 const LONGEST_KEY_MS = 1_000;
 
 /** A key, or a pause in ms. */
@@ -41,7 +42,8 @@ export function readKeys(text: string): string | null {
   if (text.length > 2 * MAX_KEYS) return null;
   const keys = text.replace(/[ -]/g, '').replace(/[a-d]/g, (key) => key.toUpperCase());
   const pausesMs = pressesOf(keys).reduce((sum, press) => sum + ('pauseMs' in press ? press.pauseMs : 0), 0);
-  return /^[0-9*#A-DwW,]{1,64}$/.test(keys) && /[^wW,]/.test(keys) && pausesMs <= MAX_PAUSES_MS ? keys : null;
+  const isValid = keys.length <= MAX_KEYS && /^[0-9*#A-DwW,]+$/.test(keys) && /[^wW,]/.test(keys);
+  return isValid && pausesMs <= MAX_PAUSES_MS ? keys : null;
 }
 
 /** The same text with each key replaced by a dot; the pauses stay. */
