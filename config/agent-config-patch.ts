@@ -97,17 +97,7 @@ const {
   scorecard: _scorecard,
   ...plainSections
 } = agentConfig.shape;
-type PlainSections = Omit<
-  AgentConfig,
-  | 'webhooks'
-  | 'llm'
-  | 'custom_speech'
-  | 'tool_servers'
-  | 'answer_hints'
-  | 'press_keys'
-  | 'automated_lines'
-  | 'scorecard'
->;
+type PlainSections = Pick<AgentConfig, keyof typeof plainSections>;
 
 const plainSchema = z.strictObject(plainSections);
 
