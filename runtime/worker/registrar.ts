@@ -3,14 +3,12 @@
  * many take no time from the calls of this worker.
  */
 import { networkOf } from '#base/client-network.ts';
-import type { Clock } from '#base/clock.ts';
 import type { Logger } from '#base/log.ts';
-import { parseJson } from '#base/parse-json.ts';
 import { TokenBuckets } from '#base/token-buckets.ts';
-import { request } from '#base/undici.ts';
 import { askedHeaders, registerAnswer } from '#protocol/sip-register.ts';
 import { longName } from '#telephony/embedded/message.ts';
 import type { AnswerRegister, IncomingRegister, RegisterReply } from '#telephony/signalling.ts';
+import { askControlPlane, type ControlPlaneAccess } from '../link/ask-control-plane.ts';
 
 /** Of one network: an office whose phones all start at once needs two each. */
 const ALLOWED = { perSecond: 10, burst: 400 };
@@ -19,12 +17,7 @@ const MAX_ASKED = 64;
 const ANSWER_WITHIN_MS = 5_000;
 
 /** Dependencies of the question. */
-export interface RegistrarDeps {
-  /** The control plane's address. */
-  readonly url: string;
-  /** The workers' token. */
-  readonly token: string;
-  readonly clock: Clock;
+export interface RegistrarDeps extends ControlPlaneAccess {
   readonly logger: Logger;
   /** Uniform in [0, 1). */
   readonly random: () => number;
@@ -50,27 +43,18 @@ export function registrarOf(deps: RegistrarDeps): AnswerRegister {
 }
 
 async function ask(
-  { url, token, clock }: RegistrarDeps,
+  deps: RegistrarDeps,
   { uri, headers: all, sourceAddress, sourcePort, transport, server }: IncomingRegister,
 ): Promise<RegisterReply> {
   const headers = askedHeaders(all, longName);
   if (headers === null) return { status: 413, reason: 'Request Entity Too Large', headers: [] };
-  const tooLong = new AbortController();
-  const timer = clock.after(ANSWER_WITHIN_MS, () => tooLong.abort(new Error('no answer in time')));
   const place = { source_address: sourceAddress, source_port: sourcePort, transport, server };
-  try {
-    const response = await request(`${url}/internal/sip/register`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ uri, headers, ...place }),
-      signal: tooLong.signal,
-    });
-    const answer = parseJson(registerAnswer, await response.body.text());
-    if (!answer) throw new Error(`answered ${response.statusCode}`);
-    return answer;
-  } finally {
-    timer.cancel();
-  }
+  return askControlPlane(deps, {
+    path: '/internal/sip/register',
+    body: { uri, headers, ...place },
+    answer: registerAnswer,
+    withinMs: ANSWER_WITHIN_MS,
+  });
 }
 
 /** Not all phones in the same second. */
