@@ -4,9 +4,8 @@
  */
 import twilio from 'twilio';
 import { z } from 'zod';
-import { fault } from '#config/errors.ts';
 import type { LostCalls } from './carrier.ts';
-import { isSignedByTwilio, twilioSignature } from './twilio-signature.ts';
+import { isSignedByTwilio, readTwilioForm } from './twilio-signature.ts';
 
 const APOLOGY = 'Sorry, we cannot take your call at the moment. Please call again in a few minutes.';
 
@@ -16,10 +15,7 @@ const voiceRequest = z.object({
   To: z.string().max(64).default(''),
 });
 
-/**
- * Reads such requests of the account with this token. The signature covers the URL and every field
- * (www.twilio.com/docs/usage/security).
- */
+/** Reads such requests of the account with this token. */
 export function createTwilioLostCalls(authToken: string): LostCalls {
   const answer = new twilio.twiml.VoiceResponse();
   answer.say(APOLOGY);
@@ -27,15 +23,9 @@ export function createTwilioLostCalls(authToken: string): LostCalls {
   return {
     apology: { contentType: 'text/xml; charset=utf-8', body: answer.toString() },
     isSigned: isSignedByTwilio,
-    read({ url, headers, form }) {
-      const [head, asked] = [twilioSignature.safeParse(headers), voiceRequest.safeParse(form)];
-      if (
-        !head.success ||
-        !asked.success ||
-        !twilio.validateRequest(authToken, head.data['x-twilio-signature'], url, form)
-      )
-        throw fault('callback_not_genuine');
-      const { CallSid: carrierCallId, From: callerNumber, To: dialedNumber } = asked.data;
+    read(request) {
+      const asked = readTwilioForm(authToken, request, voiceRequest);
+      const { CallSid: carrierCallId, From: callerNumber, To: dialedNumber } = asked;
       return { carrierCallId, callerNumber, dialedNumber };
     },
   };

@@ -6,9 +6,9 @@
 import twilio from 'twilio';
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
-import type { CarrierMessages, CarrierRequest, OutgoingText } from './carrier.ts';
+import type { CarrierMessages, OutgoingText } from './carrier.ts';
 import { type TwilioFailureKind, toFault, toTwilioFailure } from './twilio-failure.ts';
-import { isSignedByTwilio, twilioSignature } from './twilio-signature.ts';
+import { isSignedByTwilio, readTwilioForm } from './twilio-signature.ts';
 
 type Client = ReturnType<typeof twilio>;
 
@@ -58,7 +58,7 @@ export function createTwilioMessages(client: Client, authToken: string): Carrier
     },
     isSigned: isSignedByTwilio,
     readMessage: (request) => {
-      const form = genuine(authToken, request, received);
+      const form = readTwilioForm(authToken, request, received);
       return {
         carrierMessageId: form.MessageSid,
         from: form.From,
@@ -69,7 +69,7 @@ export function createTwilioMessages(client: Client, authToken: string): Carrier
       };
     },
     readStatus: (request) => {
-      const { MessageSid, MessageStatus, ErrorCode } = genuine(authToken, request, reported);
+      const { MessageSid, MessageStatus, ErrorCode } = readTwilioForm(authToken, request, reported);
       return {
         carrierMessageId: MessageSid,
         fate: FATES[MessageStatus] ?? null,
@@ -125,22 +125,6 @@ async function send(client: Client, text: OutgoingText) {
       ? ({ outcome: 'refused', error: message } as const)
       : ({ outcome: 'unknown', error: message } as const);
   }
-}
-
-/** The signature covers the URL and every field. Throws `callback_not_genuine`. */
-function genuine<Schema extends z.ZodType>(
-  authToken: string,
-  { url, headers, form }: CarrierRequest,
-  schema: Schema,
-): z.output<Schema> {
-  const [head, asked] = [twilioSignature.safeParse(headers), schema.safeParse(form)];
-  if (
-    !head.success ||
-    !asked.success ||
-    !twilio.validateRequest(authToken, head.data['x-twilio-signature'], url, form)
-  )
-    throw fault('callback_not_genuine');
-  return asked.data;
 }
 
 /** Throws the fault of a failure. */

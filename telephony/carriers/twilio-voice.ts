@@ -6,7 +6,7 @@ import twilio from 'twilio';
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
 import { formOf, type StreamCarrier, XML } from './stream-carrier.ts';
-import { isSignedByTwilio, twilioSignature } from './twilio-signature.ts';
+import { isSignedByTwilio, readTwilioForm } from './twilio-signature.ts';
 
 const question = z.object({
   AccountSid: z.string().max(64),
@@ -16,18 +16,10 @@ const question = z.object({
 
 export const twilioVoice: StreamCarrier = {
   isSigned: isSignedByTwilio,
-  /** The signature covers the URL and every field. */
   read({ account, secret }, { url, headers, body }) {
-    const form = formOf(body);
-    const [head, asked] = [twilioSignature.safeParse(headers), question.safeParse(form)];
-    if (
-      !head.success ||
-      !asked.success ||
-      asked.data.AccountSid !== account ||
-      !twilio.validateRequest(secret, head.data['x-twilio-signature'], url, form)
-    )
-      throw fault('callback_not_genuine');
-    return { callId: asked.data.CallSid, callerNumber: asked.data.From };
+    const asked = readTwilioForm(secret, { url, headers, form: formOf(body) }, question);
+    if (asked.AccountSid !== account) throw fault('callback_not_genuine');
+    return { callId: asked.CallSid, callerNumber: asked.From };
   },
   /** The call ends with the stream. */
   connect(url) {
