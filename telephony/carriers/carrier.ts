@@ -29,6 +29,9 @@ export const VOICE_PATH = '/carriers/voice';
 export const MESSAGE_PATH = '/carriers/message';
 export const MESSAGE_STATUS_PATH = '/carriers/message-status';
 
+/** Media type of answers in XML. */
+export const XML = 'text/xml; charset=utf-8';
+
 /** A carrier's request: the full URL it requested, its headers by lower-case name and its form fields. */
 export interface CarrierRequest {
   readonly url: string;

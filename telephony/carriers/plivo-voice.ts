@@ -6,7 +6,8 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
 import { xmlText } from '#media/speech/text/ssml.ts';
-import { formOf, type StreamCarrier, withPlus, XML } from './stream-carrier.ts';
+import { XML } from './carrier.ts';
+import { formOf, type StreamCarrier, withPlus } from './stream-carrier.ts';
 
 const signed = z.object({
   'x-plivo-signature-v3': z.string().min(1).max(1_024),

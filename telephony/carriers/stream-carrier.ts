@@ -8,9 +8,6 @@ import { fault } from '#config/errors.ts';
 /** Vendors send some dozens. */
 const MOST_FIELDS = 500;
 
-/** Media type of answers in XML. */
-export const XML = 'text/xml; charset=utf-8';
-
 /** The customer's account at the vendor. */
 export interface StreamAccount {
   /** Its id; empty if the vendor's requests do not name it. */

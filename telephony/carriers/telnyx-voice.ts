@@ -7,7 +7,8 @@ import { createPublicKey, verify } from 'node:crypto';
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
 import { xmlText } from '#media/speech/text/ssml.ts';
-import { formOf, type StreamCarrier, type StreamQuestion, XML } from './stream-carrier.ts';
+import { XML } from './carrier.ts';
+import { formOf, type StreamCarrier, type StreamQuestion } from './stream-carrier.ts';
 import { isTelnyxKey } from './telnyx-key.ts';
 
 /** A copied request is of no use for longer. */

@@ -4,7 +4,7 @@
  */
 import twilio from 'twilio';
 import { z } from 'zod';
-import type { LostCalls } from './carrier.ts';
+import { type LostCalls, XML } from './carrier.ts';
 import { isSignedByTwilio, readTwilioForm } from './twilio-signature.ts';
 
 const APOLOGY = 'Sorry, we cannot take your call at the moment. Please call again in a few minutes.';
@@ -21,7 +21,7 @@ export function createTwilioLostCalls(authToken: string): LostCalls {
   answer.say(APOLOGY);
   answer.hangup();
   return {
-    apology: { contentType: 'text/xml; charset=utf-8', body: answer.toString() },
+    apology: { contentType: XML, body: answer.toString() },
     isSigned: isSignedByTwilio,
     read(request) {
       const asked = readTwilioForm(authToken, request, voiceRequest);

@@ -1,9 +1,14 @@
 /** Where the calls to numbers of a customer's own account at Twilio go, through its SDK. */
 import { z } from 'zod';
-import { asFault, createTwilioClient, PASSING, type TwilioAccess, withRetries } from './twilio-client.ts';
-
-/** Numbers that were bought in its console play its own greeting. */
-const DEMO = 'https://demo.twilio.com/';
+import {
+  asFault,
+  createTwilioClient,
+  PASSING,
+  type TwilioAccess,
+  type TwilioClient,
+  targetOf,
+  withRetries,
+} from './twilio-client.ts';
 
 const owned = z.object({
   sid: z.string().min(1),
@@ -33,7 +38,7 @@ export function sendCallsTo(
   return asFault(async () => {
     const number = await findOwned(client, phoneNumber);
     if (!number) return 'unknown';
-    const target = targetOf(number);
+    const target = targetOf(number.trunkSid, number.voiceApplicationSid, number.voiceUrl);
     if (target !== null && target !== url && !replace) return 'elsewhere';
     // A trunk or an application would take precedence over the URL.
     const change = { voiceUrl: url, voiceMethod: 'POST', voiceApplicationSid: '', trunkSid: '' } as const;
@@ -56,17 +61,11 @@ export function stopCallsTo(
 }
 
 async function findOwned(
-  client: ReturnType<typeof createTwilioClient>,
+  client: TwilioClient,
   phoneNumber: string,
 ): Promise<z.output<typeof owned> | undefined> {
   const numbers = await withRetries(PASSING, async () =>
     z.array(owned).parse(await client.incomingPhoneNumbers.list({ phoneNumber, limit: 50 })),
   );
   return numbers.find((each) => each.phoneNumber === phoneNumber);
-}
-
-/** Where calls to the number go; null if nowhere. */
-function targetOf({ voiceUrl, voiceApplicationSid, trunkSid }: z.output<typeof owned>): string | null {
-  const target = trunkSid || voiceApplicationSid || voiceUrl || '';
-  return target === '' || target.startsWith(DEMO) ? null : target;
 }

@@ -13,6 +13,11 @@ export interface TwilioAccess {
   readonly timeoutMs?: number;
 }
 
+/** The SDK's client. */
+export type TwilioClient = ReturnType<typeof createTwilioClient>;
+
+/** Calls and messages of numbers that were bought in its console go there. */
+const DEMO = 'https://demo.twilio.com/';
 const TIMEOUT_MS = 8_000;
 const MAX_ANSWER_BYTES = 4_000_000;
 // Few attempts: a purchase that takes more than a minute counts as interrupted, and its number is released.
@@ -43,6 +48,14 @@ function requestClient(baseUrl: string | undefined, timeoutMs: number): twilio.R
     });
   }
   return client;
+}
+
+/**
+ * Where the calls or messages of a number go: the first of these settings that is not empty; null if nowhere.
+ */
+export function targetOf(...settings: readonly (string | null | undefined)[]): string | null {
+  const target = settings.find(Boolean) ?? '';
+  return target === '' || target.startsWith(DEMO) ? null : target;
 }
 
 /** Sends a request and repeats it after failures of these kinds. Throws `TwilioFailure`. */

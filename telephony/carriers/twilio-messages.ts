@@ -6,11 +6,10 @@
 import twilio from 'twilio';
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
-import type { CarrierMessages, OutgoingText } from './carrier.ts';
+import { type CarrierMessages, type OutgoingText, XML } from './carrier.ts';
+import { type TwilioClient, targetOf } from './twilio-client.ts';
 import { type TwilioFailureKind, toFault, toTwilioFailure } from './twilio-failure.ts';
 import { isSignedByTwilio, readTwilioForm } from './twilio-signature.ts';
-
-type Client = ReturnType<typeof twilio>;
 
 const sid = z.string().regex(/^(SM|MM)[0-9a-f]{32}$/i);
 const received = z.object({
@@ -32,8 +31,6 @@ const listed = z.array(z.object({ sid: z.string().min(1), body: z.string().nulli
 
 const delivery = z.object({ smsUrl: z.string().nullish(), smsApplicationSid: z.string().nullish() });
 
-/** Numbers that were bought in its console send their messages there. */
-const DEMO = 'https://demo.twilio.com/';
 /** Without the address: it may contain a secret of the operator. */
 const ELSEWHERE =
   'Twilio sends the messages of this number elsewhere: set sms.replace to true to have them sent here';
@@ -50,10 +47,10 @@ const UNSENT: ReadonlySet<TwilioFailureKind> = new Set(['busy', 'unsent']);
 const LISTED = 50;
 
 /** Creates the messages of an account. */
-export function createTwilioMessages(client: Client, authToken: string): CarrierMessages {
+export function createTwilioMessages(client: TwilioClient, authToken: string): CarrierMessages {
   return {
     empty: {
-      contentType: 'text/xml; charset=utf-8',
+      contentType: XML,
       body: new twilio.twiml.MessagingResponse().toString(),
     },
     isSigned: isSignedByTwilio,
@@ -78,13 +75,13 @@ export function createTwilioMessages(client: Client, authToken: string): Carrier
     },
     deliverTo: async (carrierNumberId, url, { replace }) => {
       const number = client.incomingPhoneNumbers(carrierNumberId);
-      const target = await targetOf(client, carrierNumberId);
+      const target = await messageTarget(client, carrierNumberId);
       if (target !== null && target !== url && !replace) throw fault('conflict', { detail: ELSEWHERE });
       // An application would take precedence over the URL.
       await ask(() => number.update({ smsUrl: url, smsMethod: 'POST', smsApplicationSid: '' }));
     },
     stopDelivery: async (carrierNumberId, url) => {
-      if ((await targetOf(client, carrierNumberId)) === url)
+      if ((await messageTarget(client, carrierNumberId)) === url)
         await ask(() => client.incomingPhoneNumbers(carrierNumberId).update({ smsUrl: '' }));
     },
     send: (text) => send(client, text),
@@ -99,15 +96,14 @@ export function createTwilioMessages(client: Client, authToken: string): Carrier
 }
 
 /** Where messages to a number go: a URL or an application; null if nowhere. */
-async function targetOf(client: Client, carrierNumberId: string): Promise<string | null> {
+async function messageTarget(client: TwilioClient, carrierNumberId: string): Promise<string | null> {
   const { smsUrl, smsApplicationSid } = await ask(async () =>
     delivery.parse(await client.incomingPhoneNumbers(carrierNumberId).fetch()),
   );
-  const target = smsApplicationSid || smsUrl || '';
-  return target === '' || target.startsWith(DEMO) ? null : target;
+  return targetOf(smsApplicationSid, smsUrl);
 }
 
-async function send(client: Client, text: OutgoingText) {
+async function send(client: TwilioClient, text: OutgoingText) {
   try {
     const { sid: carrierMessageId } = created.parse(
       await client.messages.create({

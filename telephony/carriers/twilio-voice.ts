@@ -5,7 +5,8 @@
 import twilio from 'twilio';
 import { z } from 'zod';
 import { fault } from '#config/errors.ts';
-import { formOf, type StreamCarrier, XML } from './stream-carrier.ts';
+import { XML } from './carrier.ts';
+import { formOf, type StreamCarrier } from './stream-carrier.ts';
 import { isSignedByTwilio, readTwilioForm } from './twilio-signature.ts';
 
 const question = z.object({

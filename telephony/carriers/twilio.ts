@@ -6,7 +6,14 @@ import { z } from 'zod';
 import { fault } from '#config/errors.ts';
 import { type AvailableNumber, type Carrier, LOST_CALL_PATH, type NumberSearch } from './carrier.ts';
 import { createTwilioLostCalls } from './twilio-callbacks.ts';
-import { asFault, createTwilioClient, PASSING, type TwilioAccess, withRetries } from './twilio-client.ts';
+import {
+  asFault,
+  createTwilioClient,
+  PASSING,
+  type TwilioAccess,
+  type TwilioClient,
+  withRetries,
+} from './twilio-client.ts';
 import { type TwilioFailureKind, toTwilioFailure } from './twilio-failure.ts';
 import { createTwilioMessages } from './twilio-messages.ts';
 
@@ -43,8 +50,6 @@ const trunkShape = z.object({
 });
 const originationShape = z.object({ sipUrl: z.string() });
 
-type Client = ReturnType<typeof createTwilioClient>;
-
 /** Creates the carrier; sends nothing before it is used. */
 export function createTwilioCarrier(options: TwilioOptions): Carrier {
   const client = createTwilioClient(options);
@@ -63,7 +68,7 @@ export function createTwilioCarrier(options: TwilioOptions): Carrier {
 }
 
 async function search(
-  client: Client,
+  client: TwilioClient,
   { countryCode, areaCode, exclude, limit }: NumberSearch,
 ): Promise<AvailableNumber[]> {
   const filter = {
@@ -86,7 +91,7 @@ async function search(
 }
 
 async function buy(
-  client: Client,
+  client: TwilioClient,
   trunk: Trunk | null,
   phoneNumber: string,
 ): Promise<{ carrierNumberId: string }> {
@@ -115,7 +120,10 @@ async function buy(
 }
 
 /** The account may own numbers for other uses: only those bought here count. */
-async function findBought(client: Client, phoneNumber: string): Promise<{ carrierNumberId: string } | null> {
+async function findBought(
+  client: TwilioClient,
+  phoneNumber: string,
+): Promise<{ carrierNumberId: string } | null> {
   const numbers = await withRetries(PASSING, async () =>
     z.array(owned).parse(await client.incomingPhoneNumbers.list({ phoneNumber, limit: 50 })),
   );
@@ -125,7 +133,7 @@ async function findBought(client: Client, phoneNumber: string): Promise<{ carrie
   return ours ? { carrierNumberId: ours.sid } : null;
 }
 
-async function release(client: Client, carrierNumberId: string): Promise<void> {
+async function release(client: TwilioClient, carrierNumberId: string): Promise<void> {
   try {
     await withRetries(PASSING, () => client.incomingPhoneNumbers(carrierNumberId).remove());
   } catch (error) {
@@ -143,13 +151,13 @@ function nameOf(phoneNumber: string): string {
  * name afterwards.
  */
 class Trunk {
-  readonly #client: Client;
+  readonly #client: TwilioClient;
   readonly #name: string;
   readonly #sipUrl: string;
   readonly #lostCallUrl: string | null;
   #sid: Promise<string> | null = null;
 
-  constructor(client: Client, sipAddress: string, lostCallUrl: string | null) {
+  constructor(client: TwilioClient, sipAddress: string, lostCallUrl: string | null) {
     this.#client = client;
     this.#name = `Parley ${sipAddress}`.slice(0, MAX_NAME);
     this.#sipUrl = `sip:${sipAddress}`;
