@@ -4,27 +4,16 @@
  * was cleared does not come back.
  */
 import { z } from 'zod';
-import {
-  as,
-  base64Of,
-  keyShape,
-  markShape,
-  OTHER,
-  parseMessage,
-  type StreamEvent,
-  type VendorStream,
-} from './vendor-stream.ts';
+import { as, base64Of, markShape, parseMessage, readDtmf, readMedia } from './json-messages.ts';
+import { OTHER, type StreamEvent, type VendorStream } from './vendor-stream.ts';
 
-const message = z.object({ event: z.string().max(64) });
 const started = z.object({
   start: z.object({
     streamId: z.string().min(1).max(64),
     mediaFormat: z.object({ encoding: z.literal('audio/x-mulaw'), sampleRate: z.literal(8000) }),
   }),
 });
-const media = z.object({ media: z.object({ payload: z.string(), track: z.string().optional() }) });
 const played = z.object({ name: markShape });
-const dtmf = z.object({ dtmf: z.object({ digit: keyShape }) });
 
 /** One stream. */
 export class PlivoStream implements VendorStream {
@@ -32,19 +21,17 @@ export class PlivoStream implements VendorStream {
   #streamId = '';
 
   read(received: string | Uint8Array): StreamEvent {
-    const value = parseMessage(received);
-    switch (as(message, value).event) {
+    const { event, value } = parseMessage(received);
+    switch (event) {
       case 'start':
         this.#streamId = as(started, value).start.streamId;
         return { type: 'started', format: { encoding: 'PCMU', rateHz: 8000 } };
-      case 'media': {
-        const { payload, track } = as(media, value).media;
-        return track === 'outbound' ? OTHER : { type: 'audio', payload: Buffer.from(payload, 'base64') };
-      }
+      case 'media':
+        return readMedia(value);
       case 'playedStream':
         return { type: 'mark', name: as(played, value).name };
       case 'dtmf':
-        return { type: 'digit', digit: as(dtmf, value).dtmf.digit };
+        return readDtmf(value);
       default:
         return OTHER;
     }

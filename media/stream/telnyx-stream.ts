@@ -3,18 +3,9 @@
  * call media over WebSocket"): JSON in text frames. The answer to the call asks for µ-law at 8 kHz.
  */
 import { z } from 'zod';
-import {
-  as,
-  base64Of,
-  keyShape,
-  markShape,
-  OTHER,
-  parseMessage,
-  type StreamEvent,
-  type VendorStream,
-} from './vendor-stream.ts';
+import { as, base64Of, parseMessage, readDtmf, readMark, readMedia } from './json-messages.ts';
+import { OTHER, type StreamEvent, type VendorStream } from './vendor-stream.ts';
 
-const message = z.object({ event: z.string().max(64) });
 const started = z.object({
   start: z.object({
     media_format: z.object({
@@ -24,26 +15,21 @@ const started = z.object({
     }),
   }),
 });
-const media = z.object({ media: z.object({ payload: z.string(), track: z.string().optional() }) });
-const mark = z.object({ mark: z.object({ name: markShape }) });
-const dtmf = z.object({ dtmf: z.object({ digit: keyShape }) });
 
 /** One stream. */
 export class TelnyxStream implements VendorStream {
   read(received: string | Uint8Array): StreamEvent {
-    const value = parseMessage(received);
-    switch (as(message, value).event) {
+    const { event, value } = parseMessage(received);
+    switch (event) {
       case 'start':
         as(started, value);
         return { type: 'started', format: { encoding: 'PCMU', rateHz: 8000 } };
-      case 'media': {
-        const { payload, track } = as(media, value).media;
-        return track === 'outbound' ? OTHER : { type: 'audio', payload: Buffer.from(payload, 'base64') };
-      }
+      case 'media':
+        return readMedia(value);
       case 'mark':
-        return { type: 'mark', name: as(mark, value).mark.name };
+        return readMark(value);
       case 'dtmf':
-        return { type: 'digit', digit: as(dtmf, value).dtmf.digit };
+        return readDtmf(value);
       case 'stop':
         return { type: 'stopped' };
       default:

@@ -3,20 +3,11 @@
  * (www.twilio.com/docs/voice/media-streams/websocket-messages).
  */
 import { z } from 'zod';
-import {
-  as,
-  base64Of,
-  keyShape,
-  markShape,
-  OTHER,
-  parseMessage,
-  type StreamEvent,
-  type VendorStream,
-} from './vendor-stream.ts';
+import { as, base64Of, parseMessage, readDtmf, readMark, readMedia } from './json-messages.ts';
+import { OTHER, type StreamEvent, type VendorStream } from './vendor-stream.ts';
 
-const sid = z.string().min(1).max(64);
 const started = z.object({
-  streamSid: sid,
+  streamSid: z.string().min(1).max(64),
   start: z.object({
     mediaFormat: z.object({
       encoding: z.literal('audio/x-mulaw'),
@@ -25,10 +16,6 @@ const started = z.object({
     }),
   }),
 });
-const media = z.object({ media: z.object({ payload: z.string(), track: z.string().optional() }) });
-const mark = z.object({ mark: z.object({ name: markShape }) });
-const dtmf = z.object({ dtmf: z.object({ digit: keyShape }) });
-const message = z.object({ event: z.string().max(64) });
 
 /** One stream. */
 export class TwilioStream implements VendorStream {
@@ -36,22 +23,17 @@ export class TwilioStream implements VendorStream {
   #streamSid = '';
 
   read(received: string | Uint8Array): StreamEvent {
-    const value = parseMessage(received);
-    switch (as(message, value).event) {
-      case 'start': {
+    const { event, value } = parseMessage(received);
+    switch (event) {
+      case 'start':
         this.#streamSid = as(started, value).streamSid;
         return { type: 'started', format: { encoding: 'PCMU', rateHz: 8000 } };
-      }
-      case 'media': {
-        const { payload, track } = as(media, value).media;
-        // A stream of both directions has the caller's track only.
-        if (track === 'outbound') return OTHER;
-        return { type: 'audio', payload: Buffer.from(payload, 'base64') };
-      }
+      case 'media':
+        return readMedia(value);
       case 'mark':
-        return { type: 'mark', name: as(mark, value).mark.name };
+        return readMark(value);
       case 'dtmf':
-        return { type: 'digit', digit: as(dtmf, value).dtmf.digit };
+        return readDtmf(value);
       case 'stop':
         return { type: 'stopped' };
       default:

@@ -1,5 +1,4 @@
-/** What the media stream of a vendor of phone calls says, and what it can be told, in no vendor's words. */
-import { z } from 'zod';
+/** The media stream of a vendor of phone calls: its messages, and those that it takes, in no vendor's words. */
 
 /** The audio of a stream, in both directions: µ-law, or linear 16 bit, low byte first. */
 export interface StreamFormat {
@@ -38,29 +37,3 @@ export class MalformedMessage extends Error {}
 
 /** An event without meaning for us. */
 export const OTHER = { type: 'other' } as const;
-/** A pressed key. */
-export const keyShape = z.string().regex(/^[0-9*#A-D]$/);
-/** The name of a mark. */
-export const markShape = z.string().max(256);
-
-/** The JSON of a text message. Throws `MalformedMessage`. */
-export function parseMessage(message: string | Uint8Array): unknown {
-  if (typeof message !== 'string') throw new MalformedMessage('a message of the stream is not text');
-  try {
-    return JSON.parse(message);
-  } catch {
-    throw new MalformedMessage('a message of the stream is not JSON');
-  }
-}
-
-/** The value as this schema has it. Throws `MalformedMessage`. */
-export function as<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
-  const parsed = schema.safeParse(value);
-  if (!parsed.success) throw new MalformedMessage('a message of the stream lacks a field');
-  return parsed.data;
-}
-
-/** Bytes in base64. */
-export function base64Of({ buffer, byteOffset, byteLength }: Uint8Array): string {
-  return Buffer.from(buffer, byteOffset, byteLength).toString('base64');
-}

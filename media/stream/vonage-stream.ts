@@ -4,18 +4,9 @@
  * answer to the call asks for 16 kHz.
  */
 import { z } from 'zod';
-import {
-  as,
-  keyShape,
-  MalformedMessage,
-  markShape,
-  OTHER,
-  parseMessage,
-  type StreamEvent,
-  type VendorStream,
-} from './vendor-stream.ts';
+import { as, keyShape, markShape, parseMessage } from './json-messages.ts';
+import { MalformedMessage, OTHER, type StreamEvent, type VendorStream } from './vendor-stream.ts';
 
-const message = z.object({ event: z.string().max(64) });
 const connected = z.object({ 'content-type': z.literal('audio/l16;rate=16000') });
 const notified = z.object({ payload: z.object({ mark: markShape }) });
 const dtmf = z.object({ digit: keyShape });
@@ -27,8 +18,8 @@ export class VonageStream implements VendorStream {
       if (received.length % 2 !== 0) throw new MalformedMessage('half a sample');
       return { type: 'audio', payload: received };
     }
-    const value = parseMessage(received);
-    switch (as(message, value).event) {
+    const { event, value } = parseMessage(received);
+    switch (event) {
       case 'websocket:connected':
         as(connected, value);
         return { type: 'started', format: { encoding: 'L16', rateHz: 16000 } };
