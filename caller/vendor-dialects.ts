@@ -71,6 +71,22 @@ function inXml(text: string, stream: RegExp, refusal: RegExp) {
   return { url };
 }
 
+/** Reads what Twilio is told, and Telnyx in the same words; each message has these fields as well. */
+function instructionReader(fields: z.ZodRawShape): (data: Buffer) => Instruction {
+  const told = z.discriminatedUnion('event', [
+    z.object({ ...fields, event: z.literal('media'), media: z.object({ payload: z.base64() }) }),
+    z.object({ ...fields, event: z.literal('mark'), mark: z.object({ name: z.string() }) }),
+    z.object({ ...fields, event: z.literal('clear') }),
+  ]);
+  return (data) => {
+    const value = told.parse(json(data));
+    if (value.event === 'clear') return { do: 'clear' };
+    return value.event === 'mark'
+      ? { do: 'mark', name: value.mark.name }
+      : { do: 'play', samples: ulaw(value.media.payload) };
+  };
+}
+
 /** Twilio: www.twilio.com/docs/usage/security, …/voice/media-streams/websocket-messages. */
 const twilio: Vendor = {
   newCallId: () => `CA${hex()}`,
@@ -85,19 +101,6 @@ const twilio: Vendor = {
   answer: (text) => inXml(text, /<Connect><Stream url="([^"]+)"\/><\/Connect>/, /<Reject reason="(\w+)"\/>/),
   dialect() {
     const streamSid = `MZ${hex()}`;
-    const told = z.discriminatedUnion('event', [
-      z.object({
-        event: z.literal('media'),
-        streamSid: z.literal(streamSid),
-        media: z.object({ payload: z.base64() }),
-      }),
-      z.object({
-        event: z.literal('mark'),
-        streamSid: z.literal(streamSid),
-        mark: z.object({ name: z.string() }),
-      }),
-      z.object({ event: z.literal('clear'), streamSid: z.literal(streamSid) }),
-    ]);
     return {
       rateHz: 8000,
       returnsCleared: true,
@@ -136,13 +139,7 @@ const twilio: Vendor = {
         streamSid,
         stop: { accountSid: account, callSid: callId },
       }),
-      read(data) {
-        const value = told.parse(json(data));
-        if (value.event === 'clear') return { do: 'clear' };
-        return value.event === 'mark'
-          ? { do: 'mark', name: value.mark.name }
-          : { do: 'play', samples: ulaw(value.media.payload) };
-      },
+      read: instructionReader({ streamSid: z.literal(streamSid) }),
     };
   },
 };
@@ -168,11 +165,6 @@ const telnyx: Vendor = {
     ),
   dialect() {
     const streamId = hex();
-    const told = z.discriminatedUnion('event', [
-      z.object({ event: z.literal('media'), media: z.object({ payload: z.base64() }) }),
-      z.object({ event: z.literal('mark'), mark: z.object({ name: z.string() }) }),
-      z.object({ event: z.literal('clear') }),
-    ]);
     return {
       rateHz: 8000,
       returnsCleared: true,
@@ -210,13 +202,7 @@ const telnyx: Vendor = {
         stream_id: streamId,
         stop: { user_id: 'user', call_control_id: callId },
       }),
-      read(data) {
-        const value = told.parse(json(data));
-        if (value.event === 'clear') return { do: 'clear' };
-        return value.event === 'mark'
-          ? { do: 'mark', name: value.mark.name }
-          : { do: 'play', samples: ulaw(value.media.payload) };
-      },
+      read: instructionReader({}),
     };
   },
 };
