@@ -78,7 +78,7 @@ async function joined({ vendor }: StreamDial, call: StreamedCall): Promise<Strea
 export class StreamPhone {
   /** Where the stream was. */
   readonly url: string;
-  /** What was played to the caller. */
+  /** Frames that were played to the caller. */
   readonly played: PlayedFrame[] = [];
   /** Resolves with true once the other side has ended the call, false if the phone has. */
   readonly over: Promise<boolean>;

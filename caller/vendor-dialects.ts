@@ -28,7 +28,7 @@ export interface VendorQuestion {
   readonly body: string;
 }
 
-/** What the other side tells the vendor. */
+/** An instruction of the other side to the vendor. */
 export type Instruction =
   | { readonly do: 'play'; readonly samples: Int16Array }
   | { readonly do: 'mark'; readonly name: string }

@@ -12,7 +12,7 @@ import type { SipDialog } from './signalling.ts';
 const PRESS_MS = 100;
 const NEXT_MS = 200;
 
-/** What sending keys needs. */
+/** Dependencies of sending keys. */
 export interface InfoKeysParts {
   readonly clock: Clock;
   readonly dialog: Pick<SipDialog, 'facts' | 'sendInfo' | 'takesInfo'>;

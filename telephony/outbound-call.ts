@@ -69,6 +69,9 @@ export type OutboundCall =
   /** Cancelled through `signal`. */
   | { readonly outcome: 'cancelled' };
 
+/** Places a call. Never rejects. */
+export type PlaceCall = (request: OutboundCallRequest, signal: AbortSignal) => Promise<OutboundCall>;
+
 /**
  * Dials; never rejects. If a server of the trunk cannot be reached or takes no calls, tries the next one.
  * `signal` cancels the call while it rings.

@@ -31,7 +31,7 @@ export function traceAnalysis(
   const trace: EngineTrace = {
     clock,
     hasContent: tracing.hasContent && !plan.is_preview,
-    // What an analysis reads has none.
+    // An analysis presses none.
     hidesKeys: false,
     running: new Set(),
     common: attributes,

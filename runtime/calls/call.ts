@@ -13,6 +13,7 @@ import type { CallPlan } from '#protocol/call-plan.ts';
 import type { AgentEvent } from '#protocol/session-events.ts';
 import type { EndReason, MediaQuality } from '#protocol/session-record.ts';
 import type { DurableReport, FailoverState } from '#protocol/worker-link.ts';
+import type { PlaceCall } from '#telephony/outbound-call.ts';
 import { nameless, type Within } from '../event-loop/session-attribution.ts';
 import type { CallKnowledge } from '../knowledge/knowledge-search.ts';
 import type { LanguageModel } from '../llm/llm.ts';
@@ -35,7 +36,7 @@ import { type Leaving, leaveForSuccessor } from './leave-for-successor.ts';
 import { LeftLeg } from './left-leg.ts';
 import { mediaQualityOf } from './media-quality.ts';
 import { Participants } from './participants.ts';
-import type { PhoneLine, PlaceCall, TransferDeps } from './transfer.ts';
+import type { PhoneLine, TransferDeps } from './transfer.ts';
 import { isoNow, wallTimeOf } from './wall-time.ts';
 
 /** What a call's tools need from the call. */

@@ -3,7 +3,7 @@
  * others are cancelled. Nobody else is rung once somebody has declined.
  */
 import type { PhonePlace } from '#protocol/phone-places.ts';
-import type { OutboundCall, OutboundCallRequest } from '#telephony/outbound-call.ts';
+import type { OutboundCall, OutboundCallRequest, PlaceCall } from '#telephony/outbound-call.ts';
 import { InviteRefused } from '#telephony/signalling.ts';
 
 /** Calls one phone; never rejects. */
@@ -12,9 +12,8 @@ type CallOne = (signal: AbortSignal) => Promise<OutboundCall>;
 /** How phones are called. */
 export interface PhoneRing {
   readonly places: readonly PhonePlace[];
-  /** Places a call. Never rejects. */
-  readonly placeCall: (request: OutboundCallRequest, signal: AbortSignal) => Promise<OutboundCall>;
-  /** What all calls have in common. */
+  readonly placeCall: PlaceCall;
+  /** The same for all calls. */
   readonly request: Omit<OutboundCallRequest, 'toUri' | 'line' | 'isRegistered'>;
 }
 
@@ -64,7 +63,7 @@ function isDeclined(call: OutboundCall): boolean {
   return 'error' in call && call.error instanceof InviteRefused && call.error.status >= 600;
 }
 
-/** What the caller should hear of: a person's decision rather than a phone that is switched off. */
+/** The outcome to tell the caller: a person's decision rather than a phone that is switched off. */
 function mostTelling(calls: readonly OutboundCall[]): OutboundCall {
   const order = ['busy', 'no_answer', 'failed', 'cancelled'];
   const [first = { outcome: 'no_answer', error: null } as const] = calls.toSorted(

@@ -12,7 +12,7 @@ import type { Leg, LegEvent } from '#media/leg/leg.ts';
 import type { Recognizer, Synthesizer } from '#media/speech/speech.ts';
 import type { CallPlan, TransferRoute } from '#protocol/call-plan.ts';
 import type { PhonePlace } from '#protocol/phone-places.ts';
-import type { OutboundCall, OutboundCallRequest } from '#telephony/outbound-call.ts';
+import type { OutboundCall, OutboundCallRequest, PlaceCall } from '#telephony/outbound-call.ts';
 import { type DialogFacts, InviteRefused, type SipDialog } from '#telephony/signalling.ts';
 import { type ReferOutcome, referCall } from '#telephony/transfer.ts';
 import { nameless, type Within } from '../event-loop/session-attribution.ts';
@@ -29,9 +29,6 @@ export interface PhoneLine {
   readonly dialog: DialogFacts;
   readonly refer: SipDialog['refer'];
 }
-
-/** Places a call. Never rejects. */
-export type PlaceCall = (request: OutboundCallRequest, signal: AbortSignal) => Promise<OutboundCall>;
 
 /** The person who answered. */
 type Person = Extract<OutboundCall, { outcome: 'answered' }>;

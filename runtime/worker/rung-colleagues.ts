@@ -3,7 +3,12 @@ import type { Logger } from '#base/log.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import type { PhonePlace } from '#protocol/phone-places.ts';
 import type { WorkerAnswer } from '#protocol/worker-link.ts';
-import { dialOutboundCall, type OutboundCall, type OutboundCallDeps } from '#telephony/outbound-call.ts';
+import {
+  dialOutboundCall,
+  type OutboundCall,
+  type OutboundCallDeps,
+  type PlaceCall,
+} from '#telephony/outbound-call.ts';
 import type { Call } from '../calls/call.ts';
 import type { Participant } from '../calls/participants.ts';
 import { ringPlaces } from '../calls/ring-phones.ts';
@@ -47,8 +52,7 @@ export class RungColleagues {
       recording: plan.record_audio ? { firstSegment: 0, of: 'human' as const } : null,
       ringMs: RING_MS,
     };
-    const placeCall = (wanted: Parameters<typeof dialOutboundCall>[1], signal: AbortSignal) =>
-      dialOutboundCall(phone, wanted, signal);
+    const placeCall: PlaceCall = (wanted, signal) => dialOutboundCall(phone, wanted, signal);
     void ringPlaces({ places, placeCall, request }, abort.signal).then((outcome) => {
       this.#ringing.delete(colleague.id);
       this.#take(call, colleague, { outcome, isOver: abort.signal.aborted });

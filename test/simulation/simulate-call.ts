@@ -6,10 +6,10 @@ import { interruptedReplyItem } from '#control-plane/calls/settlement/interrupte
 import type { SessionItem } from '#protocol/session-record.ts';
 import type { DurableReport, FailoverState } from '#protocol/worker-link.ts';
 import { type Call, startCall } from '#runtime/calls/call.ts';
-import type { PlaceCall } from '#runtime/calls/transfer.ts';
 import type { CallKnowledge } from '#runtime/knowledge/knowledge-search.ts';
 import { hedgedModel } from '#runtime/llm/hedged-model.ts';
 import type { Effect } from '#runtime/turn/machine/turn-effects.ts';
+import type { PlaceCall } from '#telephony/outbound-call.ts';
 import { PressingAgent } from './pressing-agent.ts';
 import { createRandom, type Random } from './random.ts';
 import { ServedTools } from './served-tools.ts';
