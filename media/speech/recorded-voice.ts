@@ -3,7 +3,7 @@
  */
 import { setImmediate as nextRound } from 'node:timers/promises';
 import { RateConverter } from '../dsp/pcm.ts';
-import { decodeWav } from './pool/decode-wav.ts';
+import { decodeWav, isWav } from './pool/decode-wav.ts';
 import { SpeechJobError } from './pool/speech-jobs.ts';
 import type { Synthesizer } from './speech.ts';
 
@@ -20,8 +20,7 @@ export interface Recording {
  * Decodes a WAV file, block by block between other work. Throws `SpeechJobError` if it is none, or too long.
  */
 export async function readRecording(file: Uint8Array): Promise<Recording> {
-  if (Buffer.from(file.subarray(0, 4)).toString('latin1') !== 'RIFF')
-    throw new SpeechJobError('audio_unsupported', 'The recording is not a WAV file');
+  if (!isWav(file)) throw new SpeechJobError('audio_unsupported', 'The recording is not a WAV file');
   const parts: Int16Array[] = [];
   let rateHz = 0;
   for (const block of decodeWav(file, LONGEST_SECONDS)) {

@@ -28,6 +28,11 @@ interface WavFormat {
   readonly bytesPerSample: number;
 }
 
+/** Whether a file begins as WAV files do. */
+export function isWav(file: Uint8Array): boolean {
+  return Buffer.from(file.subarray(0, 4)).toString('latin1') === 'RIFF';
+}
+
 /** Yields the blocks of a WAV file. Throws `SpeechJobError` if it is not one, is unsupported or too long. */
 export function* decodeWav(file: Uint8Array, longestSeconds: number): Generator<DecodedBlock> {
   const view = new DataView(file.buffer, file.byteOffset, file.byteLength);

@@ -5,7 +5,7 @@
  */
 import libav, { type Frame, type Instance } from '@libav.js/variant-obsolete';
 import { RateConverter } from '../../dsp/pcm.ts';
-import { type DecodedBlock, decodeWav } from './decode-wav.ts';
+import { type DecodedBlock, decodeWav, isWav } from './decode-wav.ts';
 import { DECODED_RATE_HZ } from './decoders.ts';
 import { audioTooLong, SpeechJobError } from './speech-jobs.ts';
 
@@ -61,10 +61,6 @@ const FOREIGN_FORMATS: readonly (readonly [at: number, magic: string, name: stri
 function foreignFormat(file: Uint8Array): string | null {
   const head = Buffer.from(file.subarray(0, 16)).toString('latin1');
   return FOREIGN_FORMATS.find(([at, magic]) => head.startsWith(magic, at))?.[2] ?? null;
-}
-
-function isWav(file: Uint8Array): boolean {
-  return Buffer.from(file.subarray(0, 4)).toString('latin1') === 'RIFF';
 }
 
 let loading: Promise<Instance> | null = null;
