@@ -1,7 +1,7 @@
 /** Why the rules of SIP forbid a request (RFC 3261 §8.2, RFC 3311, RFC 4028). Pure. */
+import { EXTENSIONS, REGISTER_EXTENSIONS } from '../extensions.ts';
 import type { Dialog } from './dialog.ts';
 import { header, headerList, type SipHeader, type SipMessage } from './message.ts';
-import { EXTENSIONS } from './responses.ts';
 import { isTooShort, MIN_SESSION_SECONDS } from './session-timer.ts';
 
 /** The response that refuses a request. */
@@ -71,8 +71,7 @@ function knowsScheme({ start }: SipMessage): boolean {
 /** Extensions the sender requires and the server does not support (RFC 3261 §8.2.2.3). */
 function requiredOptions(request: SipMessage): string[] {
   const isRegister = request.start.kind === 'request' && request.start.method === 'REGISTER';
-  // A registrar knows two more (RFC 3327, RFC 5626).
-  const known = isRegister ? [...EXTENSIONS, 'path', 'outbound'] : EXTENSIONS;
+  const known = isRegister ? REGISTER_EXTENSIONS : EXTENSIONS;
   return headerList(request, 'require').filter((option) => !known.includes(option.toLowerCase()));
 }
 

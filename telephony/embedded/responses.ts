@@ -1,4 +1,5 @@
 /** Responses as the server writes them: its own, and those of applications. */
+import { EXTENSIONS } from '../extensions.ts';
 import { ALLOW } from '../methods.ts';
 import type { App } from './app-protocol.ts';
 import { type Core, newTag, ownContact } from './core.ts';
@@ -19,8 +20,7 @@ import {
 import { agreeTimer, restartTimer, type SessionTimer, timerHeaders } from './session-timer.ts';
 import type { ServerTransaction } from './transaction.ts';
 
-/** Supported extensions: session timers (RFC 4028) and reliable provisional responses (RFC 3262). */
-export const EXTENSIONS = ['timer', '100rel'];
+/** Value of the header of this name. */
 export const SUPPORTED = EXTENSIONS.join(', ');
 
 /** The response to write; a null tag is generated. */

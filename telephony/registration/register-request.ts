@@ -1,5 +1,6 @@
 /** Reads a REGISTER of a phone (RFC 3261 §10.3, RFC 3327, RFC 5626). Pure, and bounded. */
 import { header, headerList, parameter, parseCseq, type SipHeader, uriOf } from '../embedded/message.ts';
+import { REGISTER_EXTENSIONS } from '../extensions.ts';
 import { readSipUri } from '../sip-address.ts';
 
 /** One Contact of a REGISTER. */
@@ -36,7 +37,6 @@ const MAX_CONTACTS = 8;
 const MAX_PATH = 4;
 const MAX_USER_AGENT_CHARS = 120;
 const MAX_SECONDS = 2 ** 31;
-const KNOWN_EXTENSIONS = ['path', 'outbound', 'timer', '100rel'];
 
 /** Reads the headers of a REGISTER; null if it is malformed. */
 export function readRegister(headers: readonly SipHeader[]): RegisterRequest | null {
@@ -46,13 +46,11 @@ export function readRegister(headers: readonly SipHeader[]): RegisterRequest | n
   const cseq = parseCseq(message);
   const contacts = readContacts(headerList(message, 'contact'));
   const path = headerList(message, 'path');
-  const expires = header(message, 'expires');
-  const expiresSeconds = secondsOf(expires);
+  // A malformed interval counts as none (RFC 3261 §10.3).
+  const expiresSeconds = secondsOf(header(message, 'expires'));
   const isValid = cseq?.method === 'REGISTER' && callId !== '' && callId.length <= 256;
   if (!to || !isValid || !contacts || path.length > MAX_PATH || !path.every(isRoute)) return null;
-  // A malformed interval counts as none (RFC 3261 §10.3).
-  const isAll = contacts === '*';
-  if (isAll && expiresSeconds !== 0) return null;
+  if (contacts === '*' && expiresSeconds !== 0) return null;
   const options = (name: string) => headerList(message, name).map((option) => option.toLowerCase());
   return {
     user: to.user,
@@ -62,7 +60,7 @@ export function readRegister(headers: readonly SipHeader[]): RegisterRequest | n
     expiresSeconds,
     path,
     supported: options('supported'),
-    unsupported: options('require').filter((option) => !KNOWN_EXTENSIONS.includes(option)),
+    unsupported: options('require').filter((option) => !REGISTER_EXTENSIONS.includes(option)),
     userAgent: printable(header(message, 'user-agent') ?? ''),
   };
 }
