@@ -78,9 +78,10 @@ export function isAllowListEntry(entry: string): boolean {
   );
 }
 
-/** `host:port`, with an IPv6 address in brackets (RFC 3986 §3.2.2). */
-export function hostPort(host: string, port: number): string {
-  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+/** `host:port`, or the host alone; an IPv6 address is in brackets (RFC 3986 §3.2.2). */
+export function hostPort(host: string, port: number | null): string {
+  const written = host.includes(':') ? `[${host}]` : host;
+  return port === null ? written : `${written}:${port}`;
 }
 
 /** True for a valid port number. */

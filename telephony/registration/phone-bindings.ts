@@ -63,8 +63,8 @@ export function registerPhone(
   nowMs: number,
 ): Registered {
   const live = liveBindings(before, nowMs);
-  const asked = request.contacts === '*' ? live.map(removalOf) : request.contacts;
   const isAll = request.contacts === '*';
+  const asked = isAll ? live.map(removalOf) : request.contacts;
   let bindings = live;
   for (const contact of asked) {
     const seconds = contact.expiresSeconds ?? request.expiresSeconds ?? DEFAULT_EXPIRES_SECONDS;
@@ -115,11 +115,11 @@ function isSamePlace(
 ): boolean {
   if (contact.flow !== null && binding.flow === contact.flow) return true;
   const isFromThere = binding.address === source.address || binding.callId === request.callId;
-  return isFromThere && plain(binding.contact) === plain(contact.uri);
+  return isFromThere && comparable(binding.contact) === comparable(contact.uri);
 }
 
 /** Hosts are the same in any case, users are not (RFC 3261 §19.1.4). */
-function plain(uri: string): string {
+function comparable(uri: string): string {
   const at = uri.lastIndexOf('@');
   return `${uri.slice(0, at + 1)}${uri.slice(at + 1).toLowerCase()}`;
 }

@@ -10,7 +10,7 @@ export interface Redirection extends RegistrarPlace {
   readonly uri: string;
 }
 
-const TRANSPORTS: readonly string[] = ['udp', 'tcp', 'tls'] satisfies SipTransport[];
+const TRANSPORTS: readonly SipTransport[] = ['udp', 'tcp', 'tls'];
 
 /**
  * Reads a Contact URI of a redirection; null if it cannot be registered at. Its user part is not repeated,
@@ -21,15 +21,9 @@ export function readRedirection(uri: string): Redirection | null {
   if (!address) return null;
   const isSecure = /^sips:/i.test(uri);
   const [, ...kept] = requestUriOf(uri.slice(uri.lastIndexOf('@') + 1)).split(';');
-  const named = kept.find((parameter) => /^transport=/i.test(parameter)) ? address.transport : null;
-  const transport = isSecure ? 'tls' : named;
-  if (transport !== null && !TRANSPORTS.includes(transport)) return null;
-  const { port } = address;
-  const bare = address.host.includes(':') ? `[${address.host}]` : address.host;
-  const host = port === null ? bare : hostPort(address.host, port);
-  return {
-    uri: [`${isSecure ? 'sips' : 'sip'}:${host}`, ...kept].join(';'),
-    host,
-    transport: (transport ?? 'auto') as RegistrarPlace['transport'],
-  };
+  const isNamed = isSecure || kept.some((parameter) => /^transport=/i.test(parameter));
+  const transport = isNamed ? TRANSPORTS.find((each) => each === address.transport) : 'auto';
+  if (transport === undefined) return null;
+  const host = hostPort(address.host, address.port);
+  return { uri: [`${isSecure ? 'sips' : 'sip'}:${host}`, ...kept].join(';'), host, transport };
 }
