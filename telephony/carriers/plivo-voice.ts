@@ -2,8 +2,9 @@
  * Calls that Plivo brings as audio streams: its signed question about each (Plivo documentation, "Validating
  * requests from Plivo", signature version 3), and the answers in its XML ("The Stream element").
  */
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import { z } from 'zod';
+import { isSameSecret } from '#base/same-secret.ts';
 import { fault } from '#config/errors.ts';
 import { xmlText } from '#media/speech/text/ssml.ts';
 import { XML } from './carrier.ts';
@@ -22,13 +23,10 @@ export const plivoVoice: StreamCarrier = {
     const [head, asked] = [signed.safeParse(headers), question.safeParse(form)];
     if (!head.success || !asked.success) throw fault('callback_not_genuine');
     const { 'x-plivo-signature-v3': signatures, 'x-plivo-signature-v3-nonce': nonce } = head.data;
-    const expected = Buffer.from(plivoSignature(secret, { url, form, nonce }));
+    const expected = plivoSignature(secret, { url, form, nonce });
     // One for each token of the account.
-    const isGenuine = signatures.split(',').some((signature) => {
-      const given = Buffer.from(signature);
-      return given.length === expected.length && timingSafeEqual(given, expected);
-    });
-    if (!isGenuine) throw fault('callback_not_genuine');
+    if (!signatures.split(',').some((signature) => isSameSecret(signature, expected)))
+      throw fault('callback_not_genuine');
     return { callId: asked.data.CallUUID, callerNumber: withPlus(asked.data.From) };
   },
   connect: (url) => ({
@@ -41,7 +39,7 @@ export const plivoVoice: StreamCarrier = {
 };
 
 /** Over the URL, the fields sorted by name, and a nonce; the URL of a number has no query. */
-export function plivoSignature(
+function plivoSignature(
   authToken: string,
   {
     url,

@@ -2,10 +2,11 @@
  * Calls that Vonage brings over WebSocket: its signed question about each (Vonage documentation, "Webhooks:
  * decoding signed webhooks"), and the answers as call control objects ("NCCO reference: connect").
  */
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { jwtVerify } from 'jose';
 import { z } from 'zod';
 import { parseJson } from '#base/parse-json.ts';
+import { isSameSecret } from '#base/same-secret.ts';
 import { fault } from '#config/errors.ts';
 import { type StreamCarrier, type StreamQuestion, withPlus } from './stream-carrier.ts';
 
@@ -49,8 +50,8 @@ async function isGenuine(
       currentDate: new Date(atMs),
     });
     const { api_key, payload_hash } = claims.parse(payload);
-    const [given, hash] = [Buffer.from(payload_hash, 'hex'), createHash('sha256').update(body).digest()];
-    return api_key === account && given.length === hash.length && timingSafeEqual(given, hash);
+    const hash = createHash('sha256').update(body).digest();
+    return api_key === account && isSameSecret(Buffer.from(payload_hash, 'hex'), hash);
   } catch {
     return false;
   }

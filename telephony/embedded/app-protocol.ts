@@ -3,8 +3,9 @@
  * `|`-separated tokens, followed by an empty line and a SIP message. An application authenticates, names its
  * tags and subscribes to methods; requests are routed to it and it answers them.
  */
-import { randomUUID, timingSafeEqual } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { createServer, type Server, type Socket } from 'node:net';
+import { isSameSecret } from '#base/same-secret.ts';
 
 /** The length of a frame has at most this many digits. */
 const MAX_LENGTH_DIGITS = 6;
@@ -102,7 +103,7 @@ function serveApp(socket: Socket, options: AppPortOptions, apps: Set<App>): void
   };
 
   function authenticate(messageId: string, secret: string, given: string): void {
-    if (!isSame(secret, options.secret)) {
+    if (!isSameSecret(secret, options.secret)) {
       app.answer(messageId, false, ['incorrect secret']);
       socket.end();
       return;
@@ -175,9 +176,4 @@ function takeFrame(bytes: Buffer): { readonly text: string; readonly rest: Buffe
   return bytes.length < end
     ? 'more'
     : { text: bytes.toString('utf8', hash + 1, end), rest: bytes.subarray(end) };
-}
-
-function isSame(given: string, expected: string): boolean {
-  const [a, b] = [Buffer.from(given), Buffer.from(expected)];
-  return a.length === b.length && timingSafeEqual(a, b);
 }

@@ -2,9 +2,10 @@
  * A session's recording: its tracks with signed URLs that expire, and the audio behind them as WAV, with
  * range requests.
  */
-import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
+import { createHmac, hkdfSync } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { z } from 'zod';
+import { isSameSecret } from '#base/same-secret.ts';
 import { fault } from '#config/errors.ts';
 import { LIMITS } from '#config/limits.ts';
 import type { Context } from '../../platform/context.ts';
@@ -202,8 +203,7 @@ function requireSignature(
   track: Track,
   { expires, signature }: z.output<typeof signedQuery>,
 ): void {
-  const [expected, given] = [Buffer.from(signatureOf(context, track, expires)), Buffer.from(signature)];
-  const isGenuine = expected.length === given.length && timingSafeEqual(expected, given);
+  const isGenuine = isSameSecret(signature, signatureOf(context, track, expires));
   if (!isGenuine || expires * 1000 <= context.clock.wallTime()) throw fault('recording_not_found');
 }
 

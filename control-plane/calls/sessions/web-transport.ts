@@ -2,8 +2,9 @@
  * Transport between the client of a web session and its worker: a LiveKit room if a server is configured,
  * otherwise a direct WebRTC connection.
  */
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { z } from 'zod';
+import { isSameSecret } from '#base/same-secret.ts';
 import type { CallPlan } from '#protocol/call-plan.ts';
 import type { Context } from '../../platform/context.ts';
 import { agentIdentity, agentTokenSeconds, callerIdentity } from '../../platform/rooms.ts';
@@ -95,9 +96,7 @@ function directTransport(context: Context, sessionId: string): WebTransport {
 
 /** Whether a client's token matches the stored hash; false without a hash. */
 export function isTokenOf(hash: string | null | undefined, token: string): boolean {
-  const expected = Buffer.from(hash ?? '', 'hex');
-  const given = Buffer.from(hashToken(token), 'hex');
-  return expected.length === given.length && timingSafeEqual(expected, given);
+  return isSameSecret(Buffer.from(hashToken(token), 'hex'), Buffer.from(hash ?? '', 'hex'));
 }
 
 /** Creates a token that this server checks itself. */

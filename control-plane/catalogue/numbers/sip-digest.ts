@@ -3,7 +3,8 @@
  * A nonce is random, carries its own timestamp and MAC, and is bound to the called number, or to the address
  * of the phone: no challenge is stored, and no two callers share one.
  */
-import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHash, createHmac, randomBytes } from 'node:crypto';
+import { isSameSecret } from '#base/same-secret.ts';
 import { isForSameUser } from '#telephony/sip-address.ts';
 
 const REALM = 'parley';
@@ -102,7 +103,7 @@ export function checkDigest(
   if (!isAnswer || !used) return { is: 'wrong' };
   const action = hash(used, `${call.method}:${uri}`);
   const expected = hash(used, `${credentials.secrets[used]}:${nonce}:${nc}:${cnonce}:auth:${action}`);
-  if (!equal(expected, response.toLowerCase())) return { is: 'wrong' };
+  if (!isSameSecret(expected, response.toLowerCase())) return { is: 'wrong' };
   if (call.requestUri !== undefined && !isForSameUser(uri, call.requestUri)) return { is: 'wrong' };
   return isFresh(nonce, call)
     ? { is: 'right', use: [call.boundTo, nonce, nc, cnonce].join(':') }
@@ -158,10 +159,5 @@ function nonceOf({ key, boundTo }: DigestScope, stamp: string, random: string): 
 function isFresh(nonce: string, scope: DigestScope): boolean {
   const [stamp = '', random = ''] = nonce.split('.');
   const age = Math.floor(scope.wallTimeMs / 1000) - Number.parseInt(stamp, 36);
-  return Math.abs(age) <= NONCE_SECONDS && equal(nonce, nonceOf(scope, stamp, random));
-}
-
-function equal(a: string, b: string): boolean {
-  const [left, right] = [Buffer.from(a), Buffer.from(b)];
-  return left.length === right.length && timingSafeEqual(left, right);
+  return Math.abs(age) <= NONCE_SECONDS && isSameSecret(nonce, nonceOf(scope, stamp, random));
 }

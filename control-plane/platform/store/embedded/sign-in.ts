@@ -2,8 +2,8 @@
  * A client's sign-in with a password, by SASL PLAIN (RFC 4616). It is for connections over TCP, which every
  * program of this machine can open; a Unix socket is protected by its permissions.
  */
-import { timingSafeEqual } from 'node:crypto';
 import { Binary } from 'bson';
+import { isSameSecret } from '#base/same-secret.ts';
 import type { Document } from './bson-values.ts';
 import type { Command } from './command-fields.ts';
 import { SESSION_COMMANDS } from './session-commands.ts';
@@ -63,8 +63,7 @@ export class SignIn {
     if (mechanism !== 'PLAIN')
       throw this.#failure('AuthenticationFailed', 'sign in with the mechanism PLAIN; there is no other');
     const given = payload instanceof Binary ? payload.value() : Buffer.alloc(0);
-    if (given.length !== expected.length || !timingSafeEqual(given, expected))
-      throw this.#failure('AuthenticationFailed', 'the password is wrong');
+    if (!isSameSecret(given, expected)) throw this.#failure('AuthenticationFailed', 'the password is wrong');
   }
 
   #failure(kind: 'AuthenticationFailed' | 'Unauthorized', message: string): StoreError {
