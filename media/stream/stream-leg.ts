@@ -4,7 +4,6 @@
  * only while there is some: what was delayed on its way is made up for in the next pause.
  */
 import WebSocket from 'ws';
-import type { Timer } from '#base/clock.ts';
 import { fault } from '#config/errors.ts';
 import { MAX_STREAM_MESSAGE_BYTES, STREAM_CLOSE, type StreamVendor } from '#protocol/media-streams.ts';
 import { frameSamples } from '../dsp/frame.ts';
@@ -132,7 +131,8 @@ class StreamLeg implements TransportLeg, PacedLeg {
   readonly #fifo: FrameFifo;
   readonly #counts = { received: 0, sent: 0 };
   #lastMediaMs: number;
-  #closing: { readonly done: Promise<void>; timer: Timer } | null = null;
+  /** Resolves when the connection has ended; null while the leg is open. */
+  #closing: Promise<void> | null = null;
 
   constructor(options: StreamSessionOptions, connection: Connection, shared: MediaShared) {
     this.#options = options;
@@ -163,7 +163,7 @@ class StreamLeg implements TransportLeg, PacedLeg {
   }
 
   command(command: LegCommand): void {
-    if (this.#closing) return;
+    if (this.#closing !== null) return;
     // After what the vendor keeps has been counted as heard or not.
     if (this.#audio.command(command)) {
       if (command.do === 'clear') this.#send(this.#connection.vendor.clear());
@@ -185,7 +185,7 @@ class StreamLeg implements TransportLeg, PacedLeg {
   }
 
   tick(slot: number, dueMs: number): void {
-    if (this.#closing) return;
+    if (this.#closing !== null) return;
     const nowMs = this.#shared.clock.now();
     const lateMs = nowMs - dueMs;
     const kind = this.#fifo.pull(this.#audio.received, lateMs);
@@ -212,7 +212,7 @@ class StreamLeg implements TransportLeg, PacedLeg {
   }
 
   #receive(message: string | Uint8Array): void {
-    if (this.#closing) return;
+    if (this.#closing !== null) return;
     try {
       this.#take(this.#connection.vendor.read(message));
     } catch (error) {
@@ -251,11 +251,11 @@ class StreamLeg implements TransportLeg, PacedLeg {
 
   /** Idempotent: the first reason counts. */
   #end(reason: LegCloseReason, code: number = STREAM_CLOSE.left): Promise<void> {
-    if (this.#closing) return this.#closing.done;
+    if (this.#closing !== null) return this.#closing;
     const { socket } = this.#connection;
     const { promise: done, resolve } = Promise.withResolvers<void>();
     const timer = this.#shared.clock.after(CLOSE_TIMEOUT_MS, () => socket.terminate());
-    this.#closing = { done, timer };
+    this.#closing = done;
     this.#shared.pacer.remove(this);
     this.#audio.close();
     const { received: packetsReceived, sent: packetsSent } = this.#counts;
