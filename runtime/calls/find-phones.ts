@@ -1,14 +1,14 @@
 /** Asks the control plane where the phones of an extension are registered (protocol/phone-places.ts). */
+import type { Logger } from '#base/log.ts';
 import { type PhonePlace, phonePlaces } from '#protocol/phone-places.ts';
-import { askControlPlane } from '../link/ask-control-plane.ts';
-import type { TransferPermissionDeps } from './transfer-permission.ts';
+import { askControlPlane, type ControlPlaneAccess } from '../link/ask-control-plane.ts';
 
 /** The caller waits meanwhile. */
 const ANSWER_WITHIN_MS = 4_000;
 
 /** Null if no answer comes in time. Never rejects. */
 export async function findPhones(
-  deps: TransferPermissionDeps,
+  deps: ControlPlaneAccess & { readonly logger: Logger },
   about: { readonly sessionId: string; readonly extension: string },
 ): Promise<readonly PhonePlace[] | null> {
   try {

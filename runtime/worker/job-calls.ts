@@ -162,7 +162,7 @@ export class JobCalls {
     const { client, clock, controlPlaneUrl, engines, phone, random, token } = this.#deps;
     const ofSession = { session_id: job.sessionId, epoch: job.epoch };
     const logger = this.#deps.logger.child({ sessionId: job.sessionId });
-    const asked = { url: controlPlaneUrl, token, clock, logger: this.#deps.logger };
+    const controlPlane = { url: controlPlaneUrl, token, clock, logger: this.#deps.logger };
     const parts = trace.engines(engines.forCall(plan));
     const wallTimeOf = (monotonicMs: number) => clock.wallTime() - (clock.now() - monotonicMs);
     return {
@@ -181,8 +181,8 @@ export class JobCalls {
       },
       failoverState,
       within,
-      mayTransfer: () => askForTransfer(asked, plan.session_id),
-      findPhones: (extension) => findPhones(asked, { sessionId: plan.session_id, extension }),
+      mayTransfer: () => askForTransfer(controlPlane, plan.session_id),
+      findPhones: (extension) => findPhones(controlPlane, { sessionId: plan.session_id, extension }),
       placeCall: phone && ((request, signal) => dialOutboundCall(phone, request, signal)),
       report: (report) => {
         trace.note(report);
