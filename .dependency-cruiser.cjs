@@ -156,7 +156,7 @@ module.exports = {
     only(
       'twilio-stays-in-its-carrier',
       'twilio',
-      'telephony/carriers/twilio(-callbacks|-client|-messages|-voice)?.ts',
+      'telephony/carriers/twilio-(callbacks|client|messages|signature|voice).ts',
     ),
     only('jose-stays-in-carriers', 'jose', 'telephony/carriers/vonage-voice.ts'),
     only('wrtc-stays-in-webrtc-leg', '@roamhq/wrtc', 'media/webrtc/webrtc-leg.ts'),

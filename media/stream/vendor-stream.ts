@@ -1,4 +1,4 @@
-/** The media stream of a vendor of phone calls: its messages, and those that it takes, in no vendor's words. */
+/** The media stream of a vendor of phone calls: messages of both directions, in no vendor’s words. */
 
 /** The audio of a stream, in both directions: µ-law, or linear 16 bit, low byte first. */
 export interface StreamFormat {
