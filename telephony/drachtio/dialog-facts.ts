@@ -6,15 +6,15 @@ import type { DialogFacts } from '../signalling.ts';
 export function factsOf(dialog: Srf.Dialog): DialogFacts {
   const isOurs = dialog.type === 'uac';
   const { req, sip } = dialog;
-  const { res } = dialog as unknown as { readonly res: Srf.SrfResponse };
-  const recordRoute = (isOurs ? res : req).get('Record-Route') as string | undefined;
+  const received = receivedFirst(dialog);
+  const recordRoute = received.get('Record-Route') as string | undefined;
   const routes = recordRoute === undefined ? [] : recordRoute.split(/,(?=\s*<)/).map((route) => route.trim());
   return {
     sipCallId: dialog.sip.callId,
     localTag: dialog.sip.localTag,
     remoteTag: dialog.sip.remoteTag,
     localParty: isOurs ? req.get('From') : `${req.get('To')};tag=${sip.localTag}`,
-    remoteParty: isOurs ? res.get('To') : req.get('From'),
+    remoteParty: received.get(isOurs ? 'To' : 'From'),
     // The caller sees the route set in reverse order (RFC 3261 §12.1.2).
     routeSet: isOurs ? routes.reverse() : routes,
     localCseq: isOurs ? Number.parseInt(dialog.req.get('CSeq'), 10) : 0,
@@ -36,13 +36,18 @@ const TAKES_INFO_SILENTLY = /^(?:Asterisk|FPBX)\b/;
 
 /** Whether the peer’s Allow header has INFO, or its name is that of one that takes it all the same. */
 export function allowsInfo(dialog: Srf.Dialog): boolean {
-  const { res } = dialog as unknown as { readonly res: Srf.SrfResponse };
-  const message = dialog.type === 'uac' ? res : dialog.req;
-  const read = (name: string) => String(message.get(name) ?? '');
+  const received = receivedFirst(dialog);
+  const read = (name: string) => String(received.get(name) ?? '');
   return (
     /(?:^|[\s,])INFO(?:[\s,]|$)/i.test(read('Allow')) ||
     TAKES_INFO_SILENTLY.test(read('Server') || read('User-Agent'))
   );
+}
+
+/** The peer's message that began the dialog: its INVITE, or its answer to ours. */
+function receivedFirst(dialog: Srf.Dialog): Srf.SrfRequest | Srf.SrfResponse {
+  const { res } = dialog as unknown as { readonly res: Srf.SrfResponse };
+  return dialog.type === 'uac' ? res : dialog.req;
 }
 
 /** Returns the URI of a Contact header. */
