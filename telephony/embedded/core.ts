@@ -185,9 +185,11 @@ function namedPeer(core: Core, uri: string): Peer | null {
  * Destination of a request within a dialog: the first route, or else the target; over the connection the peer
  * used if there is one to that address. If the destination is a host name or invalid, the request goes to the
  * address the peer last sent from. The same applies if a peer on the public internet names a private address:
- * that is behind its NAT, or a machine of our own network it must not reach. Nobody listens at the far end of
- * a connection that the caller had opened and that is gone: then a name counts too, if TLS proves it, and so
- * does the target; after a call over TLS only one with TLS, because requests have the keys of the audio.
+ * that is behind its NAT, or a machine of our own network it must not reach.
+ *
+ * Once a connection that the caller opened is gone, nobody listens at its far end. The request then goes to
+ * the target, also to a host name if TLS proves it. After a call over TLS the target must have TLS as well,
+ * because requests contain the keys of the audio.
  */
 export function dialogPeer(core: Core, dialog: Dialog): Peer {
   const { peer, isServer, routes } = dialog;

@@ -20,8 +20,8 @@ export interface Peer {
   /** Over TLS: the name the certificate must match, if it is not the address itself. */
   readonly name?: string;
   /**
-   * Set if the address is a name that a peer has written. True: it may stand for public addresses only. What
-   * arrives from there has the address that the name stood for as its source: a name says nothing.
+   * Set if the address is a name that a peer has written. True: it may stand for public addresses only. A
+   * message from there has the address that was found for the name as its source: the name proves nothing.
    */
   readonly mustBePublic?: boolean;
 }
